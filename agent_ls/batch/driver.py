@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -142,12 +142,12 @@ class Driver:
             return
         self._without_worker_s = math.inf
         try:
-            found = await self._client.scheduler.identity()
+            found: Mapping[str, Any] = await self._client.scheduler.identity()
         except OSError:
             # The scheduler went away; the end says so.
             return
-        workers = found["workers"].values()
-        if any((one.get("resources") or {}).get(RESOURCE) for one in workers):
+        workers: Mapping[str, Mapping[str, Any]] = found["workers"]
+        if any(RESOURCE in (one.get("resources") or ()) for one in workers.values()):
             return
         self._tell(
             f"no worker offers the resource {RESOURCE!r}: start workers with "

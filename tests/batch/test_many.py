@@ -44,11 +44,10 @@ usage = {{ input = 1000, output = 100 }}
 
 
 async def _finished(queue: BatchQueue) -> int:
-    return sum(
-        row.state in FINISHED
-        for batch in await queue.batches()
-        for row in await queue.tasks(batch.batch_id)
-    )
+    states = [
+        row.state for batch in await queue.batches() for row in await queue.tasks(batch.batch_id)
+    ]
+    return sum(state in FINISHED for state in states)
 
 
 async def _disturbed(

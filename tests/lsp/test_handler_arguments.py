@@ -172,6 +172,8 @@ _TAKES = {
     "agent-ls.prompt": _WORDS,
     "agent-ls.steer": _WORDS,
     "agent-ls.model": _WORDS,
+    # Nothing is what the setting says.
+    "agent-ls.effort": {"an unknown id", "nothing in words"},
     # Nobody asks: the words find nothing to answer.
     "agent-ls.question.resolve": _WORDS,
     # From a place that is not there it goes to the first one.

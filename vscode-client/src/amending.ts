@@ -37,8 +37,8 @@ export class Amending implements vscode.Disposable {
     const language = now?.languageId ?? (location ? "plaintext" : "shellscript");
     const document = await vscode.workspace.openTextDocument({ content: text, language });
     this.#open.set(document.uri.toString(), waiting);
-    if (now) {
-      const title = vscode.l10n.t("{0}: what the agent would write", location?.path ?? "");
+    if (now && location) {
+      const title = vscode.l10n.t("{0}: what the agent would write", location.path);
       await vscode.commands.executeCommand("vscode.diff", now.uri, document.uri, title);
     } else {
       await vscode.window.showTextDocument(document);

@@ -22,7 +22,7 @@ export const env = { language: "en" };
 /** English, as where no bundle was loaded. */
 export const l10n = {
   bundle: undefined as Record<string, string> | undefined,
-  t: (text: string, ...values: unknown[]) =>
+  t: (text: string, ...values: (string | number)[]) =>
     text.replace(/\{(\d+)\}/g, (hole, at: string) => String(values[Number(at)] ?? hole)),
 };
 

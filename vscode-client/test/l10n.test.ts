@@ -136,18 +136,20 @@ function bare(node: ts.Node): string[] {
   return [...(isAnd ? [] : bare(node.left)), ...bare(node.right)];
 }
 
+/** The bare texts of an attribute that is shown or read out. */
+function spoken(node: ts.JsxAttribute): string[] {
+  const value = node.initializer;
+  const name = node.name.getText();
+  const isNamed = name === "name" && NAMED.test(node.parent.parent.tagName.getText());
+  if (!value || !(isNamed || SPOKEN.test(name))) return [];
+  if (ts.isJsxExpression(value)) return value.expression ? bare(value.expression) : [];
+  return bare(value);
+}
+
 test("nothing that the panel shows is left untranslated", () => {
   const left = each((node) => {
     if (ts.isJsxText(node)) return [node.text];
-    if (ts.isJsxAttribute(node)) {
-      const value = node.initializer;
-      const name = node.name.getText();
-      const isNamed = name === "name" && NAMED.test(node.parent.parent.tagName.getText());
-      const isSpoken = isNamed || SPOKEN.test(name);
-      if (!value || !isSpoken) return [];
-      if (ts.isJsxExpression(value)) return value.expression ? bare(value.expression) : [];
-      return bare(value);
-    }
+    if (ts.isJsxAttribute(node)) return spoken(node);
     const isChild = ts.isJsxExpression(node) && !ts.isJsxAttribute(node.parent);
     return isChild && node.expression ? bare(node.expression) : [];
   });

@@ -95,16 +95,18 @@ export function groupWords(calls: readonly CallItem[]): string {
     const what = READ[tool] ? title.slice(tool.length) : id;
     (seen[noun] ??= new Set()).add(what);
   }
-  const { file, folder, search, "look-up": lookUp } = seen;
-  const folders = folder?.size ?? 0;
-  return [
-    file && plural(file.size, "Read {0} file", "Read {0} files"),
-    folder && !file && plural(folders, "Read {0} folder", "Read {0} folders"),
-    folder && file && plural(folders, "{0} folder", "{0} folders"),
-    search && plural(search.size, "{0} search", "{0} searches"),
-    lookUp && plural(lookUp.size, "{0} look-up", "{0} look-ups"),
-  ]
-    .filter(Boolean)
+  const isAlone = !seen["file"];
+  const words: Record<string, (count: number) => string> = {
+    file: (count) => plural(count, "Read {0} file", "Read {0} files"),
+    folder: (count) =>
+      isAlone
+        ? plural(count, "Read {0} folder", "Read {0} folders")
+        : plural(count, "{0} folder", "{0} folders"),
+    search: (count) => plural(count, "{0} search", "{0} searches"),
+    "look-up": (count) => plural(count, "{0} look-up", "{0} look-ups"),
+  };
+  return Object.entries(words)
+    .flatMap(([noun, of]) => (seen[noun] ? [of(seen[noun].size)] : []))
     .join(", ");
 }
 
