@@ -226,7 +226,7 @@ def test_patches_are_read_as_they_are_meant(
 
 
 @pytest.mark.parametrize(
-    "text, wishes, expected",
+    "text, requests, expected",
     [
         pytest.param("a\nb\n", [EditRequest("a", "b"), EditRequest("b", "c")], "b\nc\n",
                      id="none-sees-what-another-did"),

@@ -28,7 +28,7 @@ def check(text: str, requests: Sequence[EditRequest], expected: str | tuple[str,
 
 
 @pytest.mark.parametrize(
-    "text, wishes, expected",
+    "text, requests, expected",
     [
         pytest.param("a b c", [EditRequest("b", "x")], "a x c", id="once"),
         pytest.param("def f():\n    a = one(1)\n    b = two(2)\n", [EditRequest("b = two(2)", "")],
@@ -90,7 +90,7 @@ def test_what_is_certain_is_placed(text: str, requests: list[EditRequest], expec
 
 
 @pytest.mark.parametrize(
-    "text, wishes, expected",
+    "text, requests, expected",
     [
         pytest.param("b = 2  # kept\nc\n", [EditRequest("b = 2", "b = 7\nx")],
                      ("stands at line 1, but only inside a longer word or line",),
@@ -245,7 +245,7 @@ def test_several_candidates_are_named_best_first() -> None:
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize(
-    "text, wish",
+    "text, meant",
     [
         ("a" * 1_000_000, EditRequest("a" * 500_000, "b")),
         ("x = 1\n" * 20_000, EditRequest("x = 2\n" * 200, "b")),
@@ -260,8 +260,8 @@ def test_several_candidates_are_named_best_first() -> None:
         ),
     ],
 )
-def test_hostile_texts_take_no_quadratic_time(text: str, request: EditRequest) -> None:
-    assert place(text, [request]) is not None
+def test_hostile_texts_take_no_quadratic_time(text: str, meant: EditRequest) -> None:
+    assert place(text, [meant]) is not None
 
 
 _TEXTS = st.text(alphabet="ab \n\r\té😀", max_size=40)

@@ -72,13 +72,13 @@ class Beside:
     async def begin(self) -> CommandMark:
         tool = RunCommand(self.workspace, ShellRunner())
         planned = PlannedCall(_CALL, tool, RunCommandArguments(command="make it so"))
-        annotation = await self.watch.begin(planned)
-        assert annotation is not None
-        return annotation
+        mark = await self.watch.begin(planned)
+        assert mark is not None
+        return mark
 
-    async def end(self, annotation: CommandMark) -> list[tuple[str, bytes | None, bytes | None]]:
+    async def end(self, mark: CommandMark) -> list[tuple[str, bytes | None, bytes | None]]:
         """Return what the command changed."""
-        return [(one.path, one.before, one.after) for one in await self.watch.changes(annotation)]
+        return [(one.path, one.before, one.after) for one in await self.watch.changes(mark)]
 
 
 @pytest.fixture
@@ -161,30 +161,30 @@ async def test_what_the_user_does_meanwhile_is_no_commands_doing(
     beside: Beside, do: Callable[[Beside], object]
 ) -> None:
     beside.open("a.py")
-    annotation = await beside.begin()
+    mark = await beside.begin()
     do(beside)
     beside.write("b.py", "built\n")
-    assert await beside.end(annotation) == [("b.py", b"x = 1\n", b"built\n")]
+    assert await beside.end(mark) == [("b.py", b"x = 1\n", b"built\n")]
     assert await beside.end(await beside.begin()) == []
 
 
 async def test_what_a_command_makes_of_a_saved_text_is_its_doing(beside: Beside) -> None:
     beside.open("a.py")
-    annotation = await beside.begin()
+    mark = await beside.begin()
     beside.save("a.py", "y  =  3\n")
     beside.write("a.py", "x = 1\n")
     # Also when that is what it was before the save.
-    assert await beside.end(annotation) == [("a.py", b"y  =  3\n", b"x = 1\n")]
+    assert await beside.end(mark) == [("a.py", b"y  =  3\n", b"x = 1\n")]
 
 
 async def test_a_text_that_the_editor_loads_again_is_still_the_commands_doing(
     beside: Beside,
 ) -> None:
     beside.open("a.py")
-    annotation = await beside.begin()
+    mark = await beside.begin()
     beside.write("a.py", "x = 2\n")
     beside.type("a.py", "x = 2\n")
-    assert await beside.end(annotation) == [("a.py", b"x = 1\n", b"x = 2\n")]
+    assert await beside.end(mark) == [("a.py", b"x = 1\n", b"x = 2\n")]
 
 
 async def test_what_is_written_for_the_editor_was_there_before_the_command(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ async def test_what_is_written_for_the_editor_was_there_before_the_command(tmp_p
     beside.type("a.py", "x  =  2\n")
     beside.open("new.py", "")
     beside.type("new.py", "y\n")
-    annotation = await beside.begin()
+    mark = await beside.begin()
     assert list((await beside.workspace.save_dirty()).paths) == []
     beside.write("a.py", "x = 2\n")
-    assert await beside.end(annotation) == [("a.py", b"x  =  2\n", b"x = 2\n")]
+    assert await beside.end(mark) == [("a.py", b"x  =  2\n", b"x = 2\n")]

@@ -621,22 +621,22 @@ async def test_no_file_is_written_that_holds_what_the_editor_never_had(
     on_disk: str | None,
     unsaved: list[str],
     holds: str,
-    annotation: str,
+    mark: str,
 ) -> None:
     """What another program wrote stays, and so does what was typed."""
     root = tmp_path.resolve()
-    (root / "a.py").write_text(annotation + OLD)
+    (root / "a.py").write_text(mark + OLD)
     world = make(root, save_fallback="write")
     world.open("a.py", OLD)
     happens(world)
     typed = world.documents.at_path(root / "a.py")
     if on_disk is not None:
-        (root / "a.py").write_text(annotation + on_disk)
+        (root / "a.py").write_text(mark + on_disk)
     assert [one.path for one in await world.workspace.dirty()] == (
         ["a.py"] if typed and typed.text == TYPED else []
     )
     assert list((await world.workspace.save_dirty()).paths) == unsaved
-    assert (world.disk("a.py") or "").removeprefix(annotation) == holds
+    assert (world.disk("a.py") or "").removeprefix(mark) == holds
     assert ["Not saved" in one for one in world.editor.said] == [True] * len(unsaved)
     assert world.documents.at_path(root / "a.py") == typed
 
@@ -907,11 +907,11 @@ async def test_a_file_opened_under_a_links_name_is_its_targets_buffer(world: Wor
 
 
 async def test_what_was_seen_is_compared_with_the_buffer_where_there_is_one(world: World) -> None:
-    annotation = b"\xef\xbb\xbf"
-    (world.root / "a.py").write_bytes(annotation + b"a = 1\n")
+    mark = b"\xef\xbb\xbf"
+    (world.root / "a.py").write_bytes(mark + b"a = 1\n")
     (world.root / "closed.py").write_text("c = 1\n")
     (world.root / "link.py").symlink_to("a.py")
-    digest = hashlib.sha256(annotation + b"a = 1\n").hexdigest()
+    digest = hashlib.sha256(mark + b"a = 1\n").hexdigest()
     closed = await world.workspace.read("closed.py")
     world.open("a.py", "a = 1\n")
     read = await world.workspace.read("a.py")

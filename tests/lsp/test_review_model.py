@@ -287,8 +287,8 @@ class Walk:
 @pytest.mark.parametrize(
     "steps",
     [
-        pytest.param(400, annotations=pytest.mark.timeout(300)),
-        pytest.param(100_000, annotations=[pytest.mark.long, pytest.mark.timeout(3_600)]),
+        pytest.param(400, marks=pytest.mark.timeout(300)),
+        pytest.param(100_000, marks=[pytest.mark.long, pytest.mark.timeout(3_600)]),
     ],
 )
 async def test_nothing_that_a_user_typed_gets_lost(tmp_path: Path, steps: int) -> None:

@@ -80,11 +80,11 @@ class Words:
     """Paragraphs, or with ``mark`` quoted or listed lines."""
 
     text: str
-    annotation: str = ""
+    mark: str = ""
 
     def page(self) -> Page:
         """Return the lines that show it; none for nothing to show."""
-        return Page([f"{self.annotation}{one}".rstrip() for one in plain_lines(self.text)])
+        return Page([f"{self.mark}{one}".rstrip() for one in plain_lines(self.text)])
 
 
 @dataclass(slots=True)
