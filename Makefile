@@ -2,8 +2,8 @@
 #
 #   make check        format, lint, types, import contract, rules about the repository, links of the pages
 #   make test         what needs no editor and few processes, and one story through a real server
-#   make test-stories the main job in each real editor and server: about five minutes
-#   make test-real    what needs servers, real editors, PostgreSQL or many processes: about 25 minutes
+#   make test-stories the main job in each real editor and server: about ten minutes
+#   make test-real    what needs servers, real editors, PostgreSQL or many processes: about an hour
 #   make test-newer   the unit tests on each newer Python that this machine has
 #   make test-newest  the unit tests on the newest Python that this machine has
 #   make test-all     all of these, the long ones, and a small real model
