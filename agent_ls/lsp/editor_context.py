@@ -1,4 +1,4 @@
-"""Builds everything that handlers work with: the sessions and their faces in one editor.
+"""Builds everything that handlers work with: the sessions and their presenters in one editor.
 
 Owns only the wiring. Imported late, in a thread, after ``initialize`` was answered.
 """

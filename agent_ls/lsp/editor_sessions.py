@@ -1,6 +1,6 @@
 """The sessions of one editor: those worked in and those only reviewed.
 
-Finds the session that a request means, and attaches the faces to every session it opens.
+Finds the session that a request means, and attaches the presenters to every session it opens.
 """
 
 from __future__ import annotations
@@ -233,7 +233,7 @@ class EditorSessions:
         await command_in(prompt, self.stored.custom_commands)
 
     async def session(self, session_id: str | None = None) -> Session:
-        """Return an open session with its faces; without an id the current one, created if needed.
+        """Return an open session and show it; without an id the current one, created if needed.
 
         Errors: ``AgentLsError`` when the session is not open, or no folder or file is.
         """

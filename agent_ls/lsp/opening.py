@@ -34,7 +34,7 @@ async def open_edge(
     command_line: Mapping[str, Any],
     other: Multiplexer | None = None,
 ) -> EditorContext:
-    """Return the edge, ready for requests; problems are shown to the user.
+    """Return the context, ready for requests; problems are shown to the user.
 
     ``other`` leads to the server beside ours.
     """

@@ -157,7 +157,7 @@ def create_server(
 
 
 class _Life:
-    """Loads the edge of one connection, and closes it."""
+    """Loads the context of one connection, and closes it."""
 
     def __init__(
         self,
@@ -174,7 +174,7 @@ class _Life:
         self._context: EditorContext | None = None
 
     def on_initialize(self, params: types.InitializeParams) -> None:
-        """Hold messages until the edge is loaded, which starts within a second."""
+        """Hold messages until the context is loaded, which starts within a second."""
         options: object = params.initialization_options
         if isinstance(options, dict):
             self._options = cast("dict[str, Any]", options)
@@ -223,7 +223,7 @@ class _Life:
         server.protocol.release()
         # Loaded modules stay; scanning them in every full collection takes 80 ms.
         gc.freeze()
-        # Full collections of later objects wait too: `faces` runs them between turns.
+        # Full collections of later objects wait too: `presenters` runs them between turns.
         gc.set_threshold(*_MADE_BEFORE_COLLECTION)
         try:
             await context.review_open_changes()

@@ -1,6 +1,6 @@
-"""A mark: an approval, question, nudge, pending edit, finding or change shown in a document.
+"""An annotation: an approval, question, nudge, pending edit, finding or change shown in a document.
 
-Owns a mark's diagnostic texts and its place in the current text. ``marks.py`` decides which marks
+Owns its diagnostic texts and its place in the current text. ``annotation_set.py`` decides which
 there are. Lines and columns are 0-based and count code points.
 """
 

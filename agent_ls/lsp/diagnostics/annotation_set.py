@@ -1,7 +1,7 @@
-"""The set of marks in documents: approvals, questions, nudges, findings and open changes.
+"""The set of annotations in documents: approvals, questions, nudges, findings and open changes.
 
-Owns which marks exist. ``faces.py`` publishes them as diagnostics. Code actions and hover look
-them up here, because some clients drop a diagnostic's data.
+Owns which annotations exist. ``presenters.py`` publishes them as diagnostics. Code actions and
+hover look them up here, because some clients drop a diagnostic's data.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ INCOMPLETE_ACTION = StopReason.INCOMPLETE_ACTION.value
 """The gate whose nudges the user can answer."""
 
 _SETTLE_S = 0.2
-"""Delay between a document change and placing the marks again."""
+"""Delay between a document change and placing the annotations again."""
 
 
 Publish = Callable[[str, list[Annotation]], None]
@@ -31,7 +31,7 @@ FindingsOf = Callable[[SessionState], Iterable[tuple[str, tuple[Finding, ...]]]]
 
 
 class AnnotationSet:
-    """The marks of all sessions of one editor; An EventListener of each session."""
+    """The annotations of all sessions of one editor; an EventListener of each session."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class AnnotationSet:
         changes: ChangeHints | None = None,
         hides: Callable[[str, Finding, int], bool] = lambda uri, finding, line: False,
     ) -> None:
-        """``publish`` is called with all marks of a document whenever they change."""
+        """``publish`` is called with all annotations of a document whenever they change."""
         self._documents = documents
         self._pending_edits = pending_edits
         self._states = states
@@ -58,7 +58,7 @@ class AnnotationSet:
         self._looking: asyncio.Task[None] | None = None
 
     def on_event(self, stored: e.StoredEvent) -> None:
-        """Place all marks again when an event may have added, moved or removed one."""
+        """Place all annotations again when an event may have added, moved or removed one."""
         if isinstance(
             stored.event,
             e.ApprovalRequested
@@ -79,12 +79,12 @@ class AnnotationSet:
         """Ignore streamed pieces."""
 
     def on_document(self) -> None:
-        """Place all marks again soon: a document was opened, changed or closed."""
+        """Place all annotations again soon: a document was opened, changed or closed."""
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_SETTLE_S, self.look)
 
     def look(self) -> None:
-        """Find the open changes and place all marks again; never twice at once."""
+        """Find the open changes and place all annotations again; never twice at once."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -106,7 +106,7 @@ class AnnotationSet:
         self.refresh()
 
     def refresh(self) -> None:
-        """Place all marks again and publish the documents whose marks changed."""
+        """Place all annotations again and publish the documents whose annotations changed."""
         found = [annotation for state in self._states() for annotation in self._of(state)]
         found += [
             Annotation("", edit.uri, Span.whole(edit.line), edit) for edit in self._pending_edits()
@@ -126,21 +126,21 @@ class AnnotationSet:
                 self._publish(uri, annotations.get(uri, []))
 
     def at(self, uri: str, first_line: int, last_line: int) -> list[Annotation]:
-        """Return a document's marks that touch these lines, in order."""
+        """Return a document's annotations that touch these lines, in order."""
         return [
             one for one in self._annotations.get(uri, ()) if one.span.touches(first_line, last_line)
         ]
 
     def in_document(self, uri: str) -> list[Annotation]:
-        """Return a document's marks."""
+        """Return a document's annotations."""
         return list(self._annotations.get(uri, ()))
 
     def documents(self) -> list[str]:
-        """Return the URIs of the documents with marks."""
+        """Return the URIs of the documents with annotations."""
         return sorted(uri for uri, annotations in self._annotations.items() if annotations)
 
     def pending(self) -> list[Annotation]:
-        """Return the marks of edits that wait to be applied by hand."""
+        """Return the annotations of edits that wait to be applied by hand."""
         every = (one for annotations in self._annotations.values() for one in annotations)
         return [one for one in every if isinstance(one.subject, PendingEdit)]
 

@@ -1,6 +1,6 @@
 """Hint diagnostics for the agent's open changes, in open and closed files.
 
-Owns a hint's text and place, and the limit per file. ``marks.py`` publishes the hints;
+Owns a hint's text and place, and the limit per file. ``annotation_set.py`` publishes the hints;
 ``review_offers.py`` offers the actions on a change.
 """
 

@@ -1,4 +1,4 @@
-"""Builds code actions for marks, comments, problems, selections and turns.
+"""Builds code actions for annotations, comments, problems, selections and turns.
 
 Pure: ``handlers/code_action.py`` decides which are offered where.
 """

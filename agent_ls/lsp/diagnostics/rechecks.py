@@ -29,7 +29,7 @@ _PAUSE_S = 1.0
 
 
 class Rechecks:
-    """The current findings of one editor's sessions; An EventListener of all of them."""
+    """The current findings of one editor's sessions; an EventListener of all of them."""
 
     def __init__(
         self,

@@ -64,7 +64,7 @@ class Change:
 
 
 class Reviews:
-    """The changes of one editor's sessions; An EventListener of each session."""
+    """The changes of one editor's sessions; an EventListener of each session."""
 
     def __init__(
         self,

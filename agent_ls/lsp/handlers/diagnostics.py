@@ -1,4 +1,4 @@
-"""``textDocument/diagnostic`` and ``workspace/diagnostic``: the marks, for clients that pull them.
+"""``textDocument/diagnostic`` and ``workspace/diagnostic``: annotations, for clients that pull.
 
 A result id is a digest of the diagnostics, so nothing is kept between two requests.
 """

@@ -157,5 +157,5 @@ class Notices:
                 said = f"The agent asks: {sentence(label(words, _LINE_CHARACTERS))}"
                 self._say(waits, f"{said} Answer by a code action, or by {command}.")
 
-        # Later: the marks read the same event and must find their places first.
+        # Later: the annotations read the same event and must find their places first.
         asyncio.get_running_loop().call_soon(say)

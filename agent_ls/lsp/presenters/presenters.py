@@ -1,4 +1,4 @@
-"""What one editor shows of its sessions: marks, progress, notices and, if it opted in, updates.
+"""What one editor shows of its sessions: annotations, progress, notices and updates.
 
 Owns which sessions are open here, and attaches the readers to each.
 """
@@ -60,7 +60,7 @@ class Presenters:
         resume: Callable[[str], Awaitable[Session]],
         foreign: ForeignDiagnostics,
     ) -> None:
-        """``outdated`` is called when closed files changed and the marks must be found again;
+        """``outdated`` is called when closed files changed and the annotations must be found again;
         ``resume`` opens the session of a conversation document.
         """
         self._server = server
@@ -110,7 +110,7 @@ class Presenters:
         self._editor = editor
         self._is_refreshing = False
         self._places: dict[str, set[str]] = {}
-        """By URI of a notebook, the cells that its marks were sent for."""
+        """By URI of a notebook, the cells that its annotations were sent for."""
         """A refresh of pulled diagnostics is about to be sent."""
         self._idle: list[Callable[[], Awaitable[object]]] = []
         self._collecting: asyncio.TimerHandle | None = None
@@ -163,7 +163,7 @@ class Presenters:
             self.annotations.refresh()
 
     def detach(self) -> None:
-        """Stop showing all sessions and remove their marks."""
+        """Stop showing all sessions and remove their annotations."""
         self.rechecks.use(None)
         self._hints.close()
         self.sessions.clear()
@@ -171,7 +171,7 @@ class Presenters:
         self._collect_soon()
 
     def use_settings(self, settings: Settings) -> None:
-        """Apply the settings of the faces."""
+        """Apply the settings of the presenters."""
         self._foreign.shown = settings.findings
         self.notices.told = settings.notices
         self._hints.is_on = settings.change_hints == "always" or (
@@ -237,7 +237,7 @@ class Presenters:
         return [*shown, *others, *((self.publisher,) if self.publisher else ())]
 
     def diagnostics(self, uri: str) -> list[types.Diagnostic]:
-        """Return the marks of a document as diagnostics, in the order they are drawn."""
+        """Return the annotations of a document as diagnostics, in the order they are drawn."""
         if (notebook := self._server.protocol.notebooks.of_cell(uri)) is not None:
             return self._by_cell(notebook, self.annotations.in_document(notebook)).get(uri, [])
         return self._as_diagnostics(self.annotations.in_document(uri))
@@ -245,7 +245,7 @@ class Presenters:
     def _by_cell(
         self, uri: str, annotations: list[Annotation]
     ) -> dict[str, list[types.Diagnostic]]:
-        """Return the marks of an open notebook as diagnostics by cell; else nothing."""
+        """Return the annotations of an open notebook as diagnostics by cell; else nothing."""
         notebooks = self._server.protocol.notebooks
         if not notebooks.cells_of(uri):
             return {}
@@ -265,12 +265,12 @@ class Presenters:
         return [diagnostic_of(one, encoding) for one in by_weight]
 
     def _publish_marks(self, uri: str, annotations: list[Annotation]) -> None:
-        """Send a document's marks, or tell a client that pulls them to ask again."""
+        """Send a document's annotations, or tell a client that pulls them to ask again."""
         profile = self._server.profile
         if profile.pulls_diagnostics:
             if profile.diagnostic_refresh and not self._is_refreshing:
                 self._is_refreshing = True
-                # Later: one refresh serves all documents whose marks change now.
+                # Later: one refresh serves all documents whose annotations change now.
                 asyncio.get_running_loop().call_soon(self._refresh_pulled)
             return
         by_uri = self._by_cell(uri, annotations) or {uri: self._as_diagnostics(annotations)}
@@ -291,7 +291,7 @@ class Presenters:
         self.annotations.on_document()
         is_shown_anew = event.kind in (DocumentEventKind.OPENED, DocumentEventKind.CLOSED)
         if is_shown_anew and is_notebook(event.uri):
-            # Its cells are documents of their own: the marks move to them, or back.
+            # Its cells are documents of their own: the annotations move to them, or back.
             self._publish_marks(event.uri, self.annotations.in_document(event.uri))
         self.rechecks.on_document(event)
 

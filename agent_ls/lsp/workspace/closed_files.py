@@ -37,7 +37,7 @@ class _Followed:
 
 
 class ClosedFiles:
-    """The closed files that the faces of one editor follow."""
+    """The closed files that the presenters of one editor follow."""
 
     def __init__(
         self,

@@ -42,7 +42,7 @@ OfferEdit = Callable[[Snapshot, types.WorkspaceEdit, str], "asyncio.Future[Reply
 
 
 class EditorClient:
-    """The editor, as the workspace and the faces use it."""
+    """The editor, as the workspace and the presenters use it."""
 
     def __init__(self, server: AgentLanguageServer, offer_edit: OfferEdit) -> None:
         """``offer_edit`` offers an edit to the user as a code action."""
