@@ -32,14 +32,14 @@ import psutil
 
 from agent_ls.domain.events import StoredEvent
 from agent_ls.loop.state.folding import fold_all
-from agent_ls.lsp.demo.client import DemoClient
-from agent_ls.lsp.demo.connection import ServerError
 from agent_ls.store.sql_store import open_store
 from benchmarks.editor import CAPABILITIES
 from benchmarks.figures import Figure, finish
 from benchmarks.kill_story import RAN, Before, Round, RoundModel, broken, marks_in, rerun
 from benchmarks.machine import private_environment
 from benchmarks.places import AGENT_LS, REPOSITORY
+from tests.support.lsp_client import LspClient
+from tests.support.lsp_connection import ServerError
 
 _TURN_LIMIT_S = 120.0
 _AGAIN = 0.3
@@ -82,7 +82,7 @@ class Tally:
         ]
 
 
-class Editor(DemoClient):
+class Editor(LspClient):
     """An editor with a user who allows what is asked; counts what its server says."""
 
     def __init__(self, root: Path) -> None:

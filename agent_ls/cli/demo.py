@@ -18,13 +18,11 @@ import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from agent_ls.domain.sentences import counted
 from agent_ls.domain.stops import StopReason
 from agent_ls.edits.diff import diff_to_read
-from agent_ls.lsp.demo.buffers import Buffer
-from agent_ls.lsp.demo.client import DemoClient
+from agent_ls.lsp.demo_editor import DemoEditor, Problem, Progress
 from agent_ls.lsp.diagnostics.annotation import CHANGE_CODE
 
 _DATA = Path(__file__).parents[1] / "demo"
@@ -36,18 +34,6 @@ _BEFORE = "def total_cents("
 _ALLOW = ("Agent: Allow once", "Agent: Allow for this session")
 _CHECKERS = ("ruff", "tsc")
 _TURN_LIMIT_S = 300.0
-_CAPABILITIES: dict[str, Any] = {
-    "workspace": {"applyEdit": True, "workspaceEdit": {"documentChanges": True}},
-    "window": {"workDoneProgress": True},
-    "textDocument": {
-        "publishDiagnostics": {},
-        "codeAction": {
-            "codeActionLiteralSupport": {
-                "codeActionKind": {"valueSet": ["quickfix", "refactor", "source"]}
-            }
-        },
-    },
-}
 
 
 def demo(arguments: argparse.Namespace) -> int:
@@ -71,8 +57,9 @@ class _Story:
         self._place = place
         self._started_s = time.monotonic()
         self._before = _texts(project)
-        self._seen: set[str] = set()
-        self._editor = DemoClient(project, capabilities=_CAPABILITIES)
+        self._seen: set[Problem] = set()
+        self._pricing = project / "pricing.py"
+        self._editor = DemoEditor(project)
 
     async def tell(self) -> int:
         is_real = bool(os.environ.get("AGENT_LS_MODEL"))
@@ -95,18 +82,16 @@ class _Story:
         log = self._place / "server.log"
         env = {**os.environ, **self._places(), **variables}
         command = [sys.executable, "-P", "-m", "agent_ls", "serve"]
-        await self._editor.start(command, env=env, log=log)
+        await self._editor.begin(command, env=env, log=log)
         self._say(f"The editor started the server and opened {self._project.name}/.")
         try:
             ended = await self._turn()
-            # Save the buffers, which the editor forgets when it stops.
-            for buffer in self._editor.buffers.values():
-                self._editor.path_of(buffer.uri).write_text(buffer.text)
+            self._editor.save_all()
         except Exception as error:
             self._say(f"The demo broke off: {error}\n\n{log.read_text()[-2000:]}")
             return 1
         finally:
-            await self._editor.stop()
+            await self._editor.end()
         return self._close(ended)
 
     def _places(self) -> dict[str, str]:
@@ -120,77 +105,42 @@ class _Story:
 
         Return the turn's last message.
         """
-        editor = self._editor
-        buffer = await editor.open("pricing.py")
-        await editor.change(buffer.uri, buffer.text.replace(_BEFORE, _COMMENT + _BEFORE))
+        editor, pricing = self._editor, self._pricing
+        text = editor.text_of(pricing)
+        line = text[: text.index(_BEFORE)].count("\n")
+        editor.insert(pricing, line, _COMMENT)
         self._say("You type a comment into pricing.py and do not save it:")
         self._quote(_COMMENT.strip())
-        line = buffer.text[: buffer.text.index(_COMMENT)].count("\n")
-        action = await self._action(buffer, line, "Run agent")
-        self._say(f"On it the editor offers the code action “{action['title']}”. You choose it.")
+        action = await editor.offered(pricing, line, "Run agent")
+        self._say(f"On it the editor offers the code action “{action.title}”. You choose it.")
         await editor.choose(action)
-        ended = ""
-        while not ended:
-            await editor.until(lambda: self._news() or None, _TURN_LIMIT_S, "the turn's next event")
-            ended = await self._react(buffer)
-        return ended
+        while True:
+            shown = await editor.next_shown(_TURN_LIMIT_S)
+            if isinstance(shown, Progress):
+                if shown.message:
+                    self._say(f"progress: {shown.message}")
+                if shown.is_end:
+                    return shown.message or "ended"
+            elif shown.code != CHANGE_CODE and shown not in self._seen:
+                # Hints of open changes come with every edit.
+                self._seen.add(shown)
+                await self._answer(shown)
 
-    def _news(self) -> bool:
-        return bool(self._fresh_progress() or self._fresh_diagnostics())
-
-    def _fresh_progress(self) -> list[dict[str, Any]]:
-        return [
-            value
-            for values in self._editor.shown.progress.values()
-            for value in values
-            if str(id(value)) not in self._seen
-        ]
-
-    def _fresh_diagnostics(self) -> list[tuple[str, dict[str, Any]]]:
-        """Return new diagnostics except hints of open changes, which come with every edit."""
-        return [
-            (uri, one)
-            for uri, found in self._editor.shown.diagnostics.items()
-            for one in found
-            if _key(uri, one) not in self._seen and one.get("code") != CHANGE_CODE
-        ]
-
-    async def _react(self, buffer: Buffer) -> str:
-        ended = ""
-        for value in self._fresh_progress():
-            self._seen.add(str(id(value)))
-            if value.get("message"):
-                self._say(f"progress: {value['message']}")
-            if value.get("kind") == "end":
-                ended = value.get("message") or "ended"
-        for uri, one in self._fresh_diagnostics():
-            self._seen.add(_key(uri, one))
-            await self._diagnostic(uri, one, buffer)
-        return ended
-
-    async def _diagnostic(self, uri: str, one: dict[str, Any], buffer: Buffer) -> None:
-        place = f"{Path(uri).name}:{one['range']['start']['line'] + 1}"
-        source = one.get("source", "")
-        self._say(f"diagnostic: {place} [{source}] {one['message']}")
-        actions = await self._editor.code_actions(uri, one["range"]["start"]["line"])
-        allowed = [one for one in actions if one["title"].startswith(_ALLOW)]
+    async def _answer(self, problem: Problem) -> None:
+        """Show a diagnostic, and choose the approval among its code actions."""
+        place = f"{problem.path.name}:{problem.line + 1}"
+        self._say(f"diagnostic: {place} [{problem.source}] {problem.message}")
+        actions = await self._editor.code_actions(problem.path, problem.line)
+        allowed = [one for one in actions if one.title.startswith(_ALLOW)]
         if not allowed:
             return
         choice = allowed[-1]
-        self._say("Its code actions: " + ", ".join(f"“{one['title']}”" for one in actions))
-        if buffer.text != (self._project / "pricing.py").read_text():
-            await self._editor.save(buffer.uri)
+        self._say("Its code actions: " + ", ".join(f"“{one.title}”" for one in actions))
+        if self._editor.text_of(self._pricing) != self._pricing.read_text():
+            self._editor.save(self._pricing)
             self._say("You save pricing.py first.")
-        self._say(f"You choose “{choice['title']}”.")
+        self._say(f"You choose “{choice.title}”.")
         await self._editor.choose(choice)
-
-    async def _action(self, buffer: Buffer, line: int, title: str) -> dict[str, Any]:
-        async with asyncio.timeout(30):
-            while True:
-                for one in await self._editor.code_actions(buffer.uri, line):
-                    if one["title"].startswith(title):
-                        return one
-                await asyncio.sleep(0.1)
 
     def _close(self, ended: str) -> int:
         after = _texts(self._project)
@@ -198,15 +148,12 @@ class _Story:
         for path in sorted({*self._before, *after}):
             diff = diff_to_read(self._before.get(path), after.get(path), path)
             sys.stdout.write(diff)
-        edits = len(self._editor.shown.edits)
-        self._say(f"{counted(edits, 'edit')} went through workspace/applyEdit. The turn: {ended}")
-        for problem in self._unchecked():
-            self._say(f"Not checked: {problem}")
+        edits = counted(self._editor.edits, "edit")
+        self._say(f"{edits} went through workspace/applyEdit. The turn: {ended}")
+        for message in self._editor.messages:
+            if message.startswith(_CHECKERS):
+                self._say(f"Not checked: {message}")
         return 0 if ended.startswith(StopReason.COMPLETED) else 1
-
-    def _unchecked(self) -> list[str]:
-        said = (str(one["message"]) for one in self._editor.shown.messages)
-        return [text for text in said if text.startswith(_CHECKERS)]
 
     def _say(self, text: str) -> None:
         sys.stdout.write(f"[{time.monotonic() - self._started_s:5.1f} s] {text}\n")
@@ -229,7 +176,3 @@ def _texts(folder: Path) -> dict[str, str]:
         for path in sorted(folder.rglob("*"))
         if path.is_file() and path.suffix in (".py", ".ts")
     }
-
-
-def _key(uri: str, one: Mapping[str, Any]) -> str:
-    return json.dumps([uri, one["message"], one.get("source")])

@@ -27,10 +27,10 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from agent_ls.lsp.demo.connection import ServerError
 from agent_ls.providers.scenario import Answer, Scenario, ScriptedCall, When
 from agent_ls.providers.scripted import ScriptedModel
 from tests.support.archive import Archive
+from tests.support.lsp_connection import ServerError
 from tests.support.markers import Story
 from tests.support.sandboxes import installed_bubblewrap
 from tests.support.storyteller import Storyteller

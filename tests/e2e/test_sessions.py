@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from agent_ls.lsp.demo.connection import ServerError
 from agent_ls.providers.scripted import ScriptedModel
 from agent_ls.session.held_leases import is_dead
 from agent_ls.store.sql_store import open_store
 from tests.store.conftest import postgres
 from tests.support.archive import Archive
 from tests.support.client_editors import ClientEditor
+from tests.support.lsp_connection import ServerError
 from tests.support.markers import Story
 from tests.support.storyteller import Storyteller
 

@@ -17,13 +17,13 @@ import pytest
 import pytest_asyncio
 
 from agent_ls.lsp import wire
-from agent_ls.lsp.demo.connection import ServerError
 from agent_ls.lsp.handlers.verbs import VERBS
 from agent_ls.lsp.server import COMMANDS
 from agent_ls.providers.scripted import ScriptedModel
 from agent_ls.store.sql_store import open_store
 from tests.support.archive import Archive
 from tests.support.client_editors import ClientEditor
+from tests.support.lsp_connection import ServerError
 from tests.support.markers import Story
 from tests.support.scripted import scripted
 from tests.support.storyteller import Storyteller

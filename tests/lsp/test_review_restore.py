@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from agent_ls.lsp.demo.connection import ServerError
 from tests.support.archive import Archive
 from tests.support.client_editors import ClientEditor
+from tests.support.lsp_connection import ServerError
 from tests.support.markers import Story
 from tests.support.scripted import scripted
 from tests.support.storyteller import Storyteller

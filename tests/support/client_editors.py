@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from agent_ls.lsp.demo.client import DemoClient
+from tests.support.lsp_client import LspClient
 
 _CAPTURED = Path(__file__).parent.parent / "clients"
 _AFTER_COMMAND_S = 2.0
@@ -75,8 +75,8 @@ def _kinds() -> dict[str, EditorKind]:
 KINDS = _kinds()
 
 
-class ClientEditor(DemoClient):
-    """A DemoClient that answers like one kind of editor, or as badly as a story wants."""
+class ClientEditor(LspClient):
+    """An LspClient that answers like one kind of editor, or as badly as a story wants."""
 
     def __init__(
         self,

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from agent_ls.lsp.demo.connection import ServerError
 from agent_ls.providers.scripted import ScriptedModel
 from tests.support.client_editors import KINDS, ClientEditor
+from tests.support.lsp_connection import ServerError
 from tests.support.markers import Place, Step, Story
 
 _WAIT_S = 60

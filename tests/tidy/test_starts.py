@@ -35,8 +35,8 @@ STARTS = {
     "cli/report.py _open": BROWSER,
     "codeintel/mentions.py files_with": NO_VIEW,
     "codeintel/worker_link.py _started": OURS,
+    "lsp/demo_editor.py begin": OURS,
     "lsp/proxy/peer.py start": NAMED,
-    "lsp/demo/connection.py spawn": OURS,
     "mcp/link.py _started": OURS,
     "mcp/program_pipes.py opened": APPROVED,
     "processes/launcher.py _start": ANY,
@@ -73,7 +73,7 @@ _STARTERS = {
 _ANYWHERE = {
     *("Popen", "create_subprocess_exec", "create_subprocess_shell", "subprocess_exec"),
     *("subprocess_shell", "posix_spawn", "posix_spawnp", "ProcessPoolExecutor", "stdio_client"),
-    *("open_process", "run_process", "start_piped"),
+    *("open_process", "run_process", "start_piped", "start_io"),
 }
 _FAMILIES = ("exec", "spawn")
 """Beginnings of the functions of ``os`` that start programs."""

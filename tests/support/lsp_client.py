@@ -1,4 +1,4 @@
-"""A small LSP client with real buffers, for ``agent-ls demo`` and the tests.
+"""A small LSP client with real buffers.
 
 An editor without a screen: it holds documents, applies edits with version checks, notifies the
 server of changes, and keeps what the server shows (``connection``). It shares no code with the
@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
-from agent_ls.lsp.demo.buffers import Buffer, common_ends, language_of
-from agent_ls.lsp.demo.connection import DemoConnection
+from tests.support.lsp_buffers import Buffer, common_ends, language_of
+from tests.support.lsp_connection import LspConnection
 
 
-class DemoClient(DemoConnection):
+class LspClient(LspConnection):
     """An editor connected to one server process."""
 
     def __init__(
@@ -24,7 +24,7 @@ class DemoClient(DemoConnection):
         root: Path,
         *,
         capabilities: Mapping[str, Any],
-        name: str = "agent-ls demo",
+        name: str = "agent-ls tests",
         initialization_options: Mapping[str, Any] | None = None,
         has_folder: bool = True,
     ) -> None:

@@ -53,7 +53,7 @@ class Shown:
     """Answers to no request of ours, and defects of this client."""
 
 
-class DemoConnection(ABC):
+class LspConnection(ABC):
     """A client's connection to one server process."""
 
     def __init__(self) -> None:

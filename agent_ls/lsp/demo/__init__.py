@@ -1,1 +1,0 @@
-"""A small LSP client, for ``agent-ls demo`` and the tests."""
