@@ -13,8 +13,8 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.placeholders import Given, base_of, filled, names_plugins
 from agent_ls.domain.record import Record
 
-BUILT_IN = frozenset({"goal"})
-"""Names that are read elsewhere, so that no file can take them."""
+BUILT_IN: Mapping[str, str] = {"goal": "work until the criteria below it are met"}
+"""Names that are read elsewhere, so that no file can take them, with what they do."""
 
 _CALL = re.compile(r"/([^\s/.]+)(?:\s+(.*))?", re.DOTALL)
 _NO_PLUGINS = (

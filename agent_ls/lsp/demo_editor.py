@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,7 +84,9 @@ class DemoEditor(LanguageClient):
 
     async def begin(self, command: Sequence[str], *, env: Mapping[str, str], log: Path) -> None:
         """Start and initialize the server; its stderr goes to ``log``."""
-        await self.start_io(*command, cwd=self.root, env=dict(env))
+        await self.start_io(  # pyright: ignore[reportUnknownMemberType] - pygls leaves it untyped
+            *command, cwd=self.root, env=dict(env)
+        )
         if self._server is None or self._server.stderr is None:
             raise RuntimeError("the server's process has no stderr")
         self._logging = asyncio.create_task(_copy(self._server.stderr, log))
@@ -257,27 +259,18 @@ def _converter() -> Converter:
 
 def _register(editor: DemoEditor) -> None:
     """Register what the editor does when the server asks or tells something."""
-
-    @editor.feature(lsp.WORKSPACE_APPLY_EDIT)
-    def _(params: lsp.ApplyWorkspaceEditParams) -> lsp.ApplyWorkspaceEditResult:
-        return editor.apply(params.edit)
-
-    @editor.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
-    def _(params: lsp.PublishDiagnosticsParams) -> None:
-        editor.show_diagnostics(params.uri, params.diagnostics)
-
-    @editor.feature(lsp.PROGRESS)
-    def _(params: lsp.ProgressParams) -> None:
-        editor.show_progress(params.value)
-
-    @editor.feature(lsp.WINDOW_SHOW_MESSAGE)
-    def _(params: lsp.ShowMessageParams) -> None:
-        editor.messages.append(params.message)
-
-    @editor.feature(lsp.WINDOW_WORK_DONE_PROGRESS_CREATE)
-    @editor.feature(lsp.WINDOW_LOG_MESSAGE)
-    def _(params: Any) -> None:
-        """Nothing is to do."""
+    handlers: dict[str, Callable[[Any], object]] = {
+        lsp.WORKSPACE_APPLY_EDIT: lambda params: editor.apply(params.edit),
+        lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS: lambda params: editor.show_diagnostics(
+            params.uri, params.diagnostics
+        ),
+        lsp.PROGRESS: lambda params: editor.show_progress(params.value),
+        lsp.WINDOW_SHOW_MESSAGE: lambda params: editor.messages.append(params.message),
+        lsp.WINDOW_LOG_MESSAGE: lambda _: None,
+        lsp.WINDOW_WORK_DONE_PROGRESS_CREATE: lambda _: None,
+    }
+    for name, handler in handlers.items():
+        editor.feature(name)(handler)
 
 
 async def _copy(stream: asyncio.StreamReader, log: Path) -> None:

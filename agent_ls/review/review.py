@@ -484,7 +484,7 @@ def _all_in_all(turn_id: str, path: str, settled: int, stuck: Sequence[FileResul
     """Return the result of a file whose changes are decided about, but for those in conflict."""
     if not stuck:
         return FileResult(turn_id, path, "done" if settled else "nothing", settled)
-    many = f"{len(stuck)} of its {settled + len(stuck)} changes"
+    many = f"{len(stuck)} of {settled + len(stuck)} changes"
     stays = "stays" if len(stuck) == 1 else "stay"
     return replace(stuck[0], hunks=settled, reason=f"{many} {stays}: {stuck[0].reason}")
 

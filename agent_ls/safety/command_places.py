@@ -93,7 +93,7 @@ def judge_places(command: str, cwd: Path, roots: Sequence[Root]) -> Deny | str:
             return f"{shown} is longer than a path can be."
         if UNKNOWN in named.path:
             if named.use in ("write", "delete"):
-                reason = reason or f"It changes {shown}, which only the shell knows."
+                reason = reason or f"It changes {shown}; “…” is only known when it runs."
             continue
         if own.hold(named.place) or (named.use != "read" and names_own(named.names)):
             if named.use != "read":

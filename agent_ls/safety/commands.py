@@ -29,11 +29,12 @@ READ_ONLY_ENV: dict[str, str] = {**CLEAN_GIT, "PAGER": "cat", "GOTOOLCHAIN": "lo
 """Environment of a command that only reads, added to the runner's own."""
 
 _WITHOUT = {
-    "off": "Without a sandbox (sandbox.use is off) only plain words that read the workspace run "
-    "unasked.",
+    "off": "No sandbox is on (sandbox.use is off), so only simple commands that read the workspace "
+    "run without a question.",
     "missing": "No sandbox works on this machine (`agent-ls doctor` says how to get one), so only "
-    "plain words that read the workspace run unasked.",
-    "sandbox": "Outside the sandbox only plain words that read the workspace run unasked.",
+    "simple commands that read the workspace run without a question.",
+    "sandbox": "Outside the sandbox only simple commands that read the workspace run without a "
+    "question.",
 }
 
 

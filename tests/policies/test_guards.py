@@ -311,7 +311,7 @@ COMMANDS = {
         Mode.ASK,
         TEST,
         (),
-        Expected(Ask, says=("runs a command", "sandbox.use is off")),
+        Expected(Ask, says=("Mode ask", "sandbox.use is off")),
     ),
     "a-read-only-command-elsewhere-is-none": (
         Mode.ASK,

@@ -124,7 +124,7 @@ async def test_an_undo_takes_the_changes_that_no_newer_turn_took_back(
         await does(session, "a.py=" + _TEXT.replace("five", "5"))
         (result,) = await decided(session, "undo", "trn_1", by)
         assert result.status == "conflict"
-        assert result.reason.startswith("1 of its 2 changes stays: a newer turn, trn_2")
+        assert result.reason.startswith("1 of 2 changes stays: a newer turn, trn_2")
         assert session.texts() == _FILES
         assert statuses(await session.undo(turn_id="trn_2")) == {"done"}
         assert statuses(await decided(session, "undo", "trn_1", by)) == {"done"}

@@ -171,7 +171,7 @@ async def test_an_undo_takes_what_can_go_and_shows_both_versions_of_the_rest(
         session.user("a.py", "2\n", "2 mine\n")
         [result] = await session.undo()
         assert (result.status, result.hunks) == ("conflict", 1)
-        assert result.reason == "1 of its 2 changes stays: these lines were changed since"
+        assert result.reason == "1 of 2 changes stays: these lines were changed since"
         assert result.clash is not None
         assert result.clash.line == 2
         assert "2 mine" in (result.clash.now or "")

@@ -130,7 +130,7 @@ def test_what_the_disk_cannot_look_up_asks(command, root, settings) -> None:
     [
         ("rm ../x ../y", "x is outside the workspace, and the command would change it."),
         ("rm ../x .vscode/a", "x is outside the workspace, and the command would change it."),
-        ("make > $OUT/a", "It changes …/a, which only the shell knows."),
+        ("make > $OUT/a", "It changes …/a; “…” is only known when it runs."),
         ("cat cfglink/config.toml | make", "belongs to agent-ls itself and may hold keys."),
         ("sed -i 1d conftest.py", "conftest.py is run by builds, tests or tools later."),
         ("cp a.py conftest.py", "conftest.py is run by builds, tests or tools later."),

@@ -728,6 +728,31 @@ test("a turn that was cut off waits with half an answer for Continue", async () 
   expect(texts(".note.line .words")[0]).toContain("Went on after the server had ended");
 });
 
+test("while a model refuses, the panel says that it is waited for", async () => {
+  const after = (seq: number, updates: UpdateParams["updates"]) =>
+    check({ type: "updates", params: { sessionId: "", seq, updates } });
+  const doing = () => texts(".activity .words");
+  const trouble = {
+    sessionUpdate: "notice",
+    level: "warning",
+    origin: "model",
+    noticeId: "model:trn_1",
+  } as const;
+  const begun: UpdateParams["updates"] = [
+    { sessionUpdate: "turn_started", turnId: "trn_1", anchor: null },
+    { sessionUpdate: "phase_update", phase: "call", step: 1, detail: "" },
+  ];
+  await check(running, {
+    type: "snapshot",
+    snapshot: snapshot([{ sessionId: "", seq: 1, updates: begun }]),
+  });
+  expect(doing()).toEqual(["Thinking"]);
+  await after(2, [{ ...trouble, text: "Trying again in 9 s.", title: "Rate limit reached" }]);
+  expect(doing()).toEqual(["Waiting for the model"]);
+  await after(3, [{ ...trouble, text: "", title: "" }]);
+  expect(doing()).toEqual(["Thinking"]);
+});
+
 test("a page that comes back has the same calls open and is where the reader was", async () => {
   let state: unknown;
   const page: PageState = { getState: () => state, setState: (kept) => (state = kept) };

@@ -128,9 +128,9 @@ def _begun_in(words: str) -> tuple[str, Rows] | None:
 
 async def _commands(context: EditorContext, typed: str) -> Found:
     custom = (await context.sessions.commands()).commands.values()
-    own = sorted({*BUILT_IN, *SHIPPED})
+    own = {**BUILT_IN, **{name: one.description for name, one in SHIPPED.items()}}
     rows = [
-        *(Row("command", f"/{name}", f"/{name}", "built in") for name in own),
+        *(Row("command", f"/{name}", f"/{name}", does) for name, does in sorted(own.items())),
         *(Row("command", f"/{one.name}", called(one), one.description) for one in custom),
     ]
     begun = [one for one in rows if one.text.lower().startswith(typed.lower())]

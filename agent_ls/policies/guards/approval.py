@@ -24,12 +24,6 @@ from agent_ls.safety.stale_grants import stale_grants
 
 _JUDGED_LATER = frozenset({Effect.DELEGATE})
 """A sub-agent has no more rights than its parent, and each of its calls is judged."""
-_WORDS = {
-    Effect.READ: "reads",
-    Effect.WRITE: "changes files",
-    Effect.EXECUTE: "runs a command",
-    Effect.DELEGATE: "starts another agent",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +50,7 @@ class Approval:
                 return await self._unless_free(planned, view, free=_JUDGED_LATER | {Effect.READ})
             case Mode.ASK_ALL:
                 # In this mode the user wants to see each call, so no grant counts.
-                return Ask(f"Mode ask-all: {_what(planned)}.", broad=False)
+                return Ask("Mode ask-all: each call asks first.", broad=False)
             case Mode.ASK:
                 return await self._unless_free(planned, view, free=_JUDGED_LATER | {Effect.READ})
             case Mode.ACCEPT_EDITS:
@@ -120,7 +114,7 @@ class Approval:
         verdict = await decide_call(planned, self.workspace, self._boundary, edits=edits)
         verdict = verdict or Ask("")
         if isinstance(verdict, Ask):
-            needs = needs or f"{_what(planned)}. {verdict.reason}".rstrip()
+            needs = needs or verdict.reason or _rule_of_mode(planned)
         elif isinstance(verdict, Deny) or not needs:
             return verdict
         return await self._unless_granted(planned, view, needs)
@@ -160,7 +154,8 @@ def _reaches_out(planned: PlannedCall) -> bool:
     return bool(getattr(planned.arguments, "network", ()))
 
 
-def _what(planned: PlannedCall) -> str:
+def _rule_of_mode(planned: PlannedCall) -> str:
     if is_server_tool(planned.tool.name):
-        return f"{planned.tool.name} is a tool of a server"
-    return f"{planned.tool.name} {_WORDS[planned.effect]}"
+        return "tools of servers ask first."
+    is_edit = planned.effect is Effect.WRITE
+    return "changes to files ask first." if is_edit else "commands ask first."

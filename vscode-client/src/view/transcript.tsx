@@ -184,15 +184,18 @@ function Activity({ session }: { session: State }) {
 export function activity({ turn, items }: State): string {
   if (!turn) return "";
   if (turn.isStopping) return t("Stopping");
+  const mine = items.slice(items.findLastIndex((one) => one.key < turn.firstKey) + 1);
   switch (turn.phase) {
     case "check":
     case "prepare":
-    case "call":
-      return t("Thinking");
+    case "call": {
+      // The notice goes when an answer came.
+      const isTroubled = mine.some((one) => one.kind === "notice" && one.id === `model:${turn.id}`);
+      return isTroubled ? t("Waiting for the model") : t("Thinking");
+    }
     case "compact":
       return t("Shortening the conversation");
     case "act": {
-      const mine = items.slice(items.findLastIndex((one) => one.key < turn.firstKey) + 1);
       const running = mine.filter((one) => one.kind === "call" && one.status === "in_progress");
       return running.length > 1 ? t("Running {0} calls", running.length) : t("Working");
     }
