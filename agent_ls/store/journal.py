@@ -29,8 +29,6 @@ _TABLES: dict[Table, tuple[sa.Table, str]] = {
     "sessions": (schema.sessions, "session_id"),
     "executions": (schema.executions, "execution_id"),
     "steps": (schema.steps, "step_id"),
-    "calls": (schema.calls, "call_id"),
-    "approvals": (schema.approvals, "approval_id"),
 }
 _OF_LISTS = (SessionRenamed, SessionArchived)
 """These are no work in a session, so they do not make it newer than others."""

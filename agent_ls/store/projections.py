@@ -23,7 +23,7 @@ from agent_ls.domain.usage import Usage
 from agent_ls.loop.evidence.progress import Progress
 from agent_ls.store.validation import validations_in
 
-Table = Literal["sessions", "executions", "steps", "calls", "approvals"]
+Table = Literal["sessions", "executions", "steps"]
 Values = dict[str, JsonValue]
 
 _TEXT_CHARACTERS = 4_000
@@ -65,8 +65,6 @@ class Cursor(BaseModel):
     execution_id: str = ""
     step_id: str = ""
     step_started_ms: int = 0
-    open_calls: list[str] = Field(default_factory=list[str])
-    """Calls of the current turn without a result."""
     results: list[Values] = Field(default_factory=list[Values])
     """Results of the current step's calls so far."""
     validation: list[Values] = Field(default_factory=list[Values])
@@ -137,24 +135,17 @@ class Projection:
                 self._spent(usage)
             case ev.Answered() as event:
                 self._answered(event)
-            case ev.CallDecided() as event:
-                self._call_decided(event)
             case ev.ToolCallStarted() as event:
                 self._call_started(event)
-            case ev.EditApplied(status="applied") as event:
-                self._edit_applied(event)
+            case ev.EditApplied(status="applied", path=path):
+                if path not in self.cursor.files:
+                    self.cursor.files.append(path)
             case ev.ToolCallFinished() as event:
                 self._call_finished(event)
-            case ev.ApprovalRequested() as event:
-                self._approval_requested(event)
-            case ev.ApprovalResolved(approval_id=row, answer=answer, grant=grant):
-                note, choice = cut(answer.note), answer.choice.value
-                self._resolved(row, choice=choice, note=note, answered_by=answer.by, rule=grant)
-            case ev.QuestionAsked(question=asked):
-                title, turn = cut(asked.text), asked.turn_id
-                self._asked(asked.id, turn, kind="question", asked_by=asked.origin, title=title)
-            case ev.QuestionResolved(question_id=row, answer=answer):
-                self._resolved(row, choice=cut(answer.text), answered_by=answer.by)
+            case ev.ApprovalRequested() | ev.QuestionAsked():
+                self._status(TurnStatus.WAITING)
+            case ev.ApprovalResolved() | ev.QuestionResolved():
+                self._status(TurnStatus.RUNNING)
             case ev.PlanUpdated(items=items):
                 self.cursor.plan = [item.model_dump(mode="json") for item in items]
             case _:
@@ -188,18 +179,6 @@ class Projection:
 
     def _step_ms(self) -> int:
         return max(0, self._at_ms - self.cursor.step_started_ms)
-
-    def _call(self, call_id: str, **values: JsonValue) -> None:
-        """Set columns of a call, its agent and project and, inside a turn, its turn and step."""
-        cursor = self.cursor
-        place = {"execution_id": cursor.execution_id, "step_id": cursor.step_id}
-        self._set("calls", call_id, agent=cursor.agent, project=cursor.project, **values)
-        if cursor.execution_id:
-            self._set("calls", call_id, **place)
-
-    def _open(self, call_id: str) -> None:
-        if self.cursor.execution_id and call_id not in self.cursor.open_calls:
-            self.cursor.open_calls.append(call_id)
 
     def _session_created(self, event: ev.SessionCreated) -> None:
         self.cursor.agent, self.cursor.project = event.agent, roots_key(event.roots)
@@ -254,8 +233,6 @@ class Projection:
             state_snapshot=_snapshot(self.cursor, event),
         )
         self._session(status=event.status.value)
-        for call_id in self.cursor.open_calls:
-            self._set("calls", call_id, status="abandoned", finished_ms=self._at_ms)
         self.cursor = self.cursor.between_turns()
 
     def _request_prepared(self, event: ev.RequestPrepared) -> None:
@@ -332,17 +309,6 @@ class Projection:
             error=_first_error(cursor),
             duration_ms=self._step_ms(),
         )
-        finished = [result["call_id"] for result in cursor.results]
-        for call in message.calls:
-            values = {
-                "execution_id": cursor.execution_id,
-                "step_id": event.step_id,
-                "tool": call.tool,
-                "arguments": cut(call.arguments_json),
-            }
-            self._set("calls", call.id, agent=cursor.agent, project=cursor.project, **values)
-            if call.id not in finished:
-                self._open(call.id)
         if cursor.execution_id:
             self._add("executions", cursor.execution_id, total_calls=len(message.calls))
 
@@ -357,57 +323,15 @@ class Projection:
             cursor.validation += found
             self._step(cursor.step_id, validation=[*cursor.validation])
 
-    def _call_decided(self, event: ev.CallDecided) -> None:
-        """Record the decision for the audit, also for denied calls."""
-        self._open(event.call_id)
-        effect = {"effect": event.effect.value} if event.effect is not None else {}
-        reason = cut(event.reason)
-        self._call(
-            event.call_id,
-            decision=event.decision,
-            decided_by=event.origin,
-            reason=reason,
-            **effect,
-        )
-
     def _call_started(self, event: ev.ToolCallStarted) -> None:
-        self._open(event.call_id)
         command = object_in(event.arguments_json).get("command")
         if event.effect is Effect.EXECUTE and isinstance(command, str):
             self.cursor.commands[event.call_id] = cut(command, _SUMMARY_CHARACTERS)
-        real = {"arguments": cut(event.arguments_json)} if event.arguments_json else {}
-        self._call(
-            event.call_id,
-            tool=event.tool,
-            effect=event.effect.value,
-            paths=list(event.paths),
-            status="in_progress",
-            started_ms=self._at_ms,
-            **real,
-        )
-
-    def _edit_applied(self, event: ev.EditApplied) -> None:
-        if event.path not in self.cursor.files:
-            self.cursor.files.append(event.path)
-        self._call(event.call_id)
-        lines = {"added_lines": event.added_lines, "removed_lines": event.removed_lines}
-        self._add("calls", event.call_id, **lines)
 
     def _call_finished(self, event: ev.ToolCallFinished) -> None:
         cursor, result = self.cursor, event.result
         error, text = result.error, cut(result.text, _SUMMARY_CHARACTERS)
         word = error.value if error else None
-        self._call(
-            result.call_id,
-            status="failed" if error else result.not_run or "completed",
-            error=word,
-            result=text,
-            output_id=result.output_id,
-            finished_ms=self._at_ms,
-            duration_ms=result.duration_ms,
-        )
-        if result.call_id in cursor.open_calls:
-            cursor.open_calls.remove(result.call_id)
         if not result.not_run:
             self._count_result(error, f"{word}: {text}")
         cursor.results.append({"call_id": result.call_id, "error": word, "text": text})
@@ -426,28 +350,6 @@ class Projection:
         turn.failure_count += 1
         turn.consecutive_failures += 1
         turn.last_errors = [*turn.last_errors, words][-_KEPT:]
-
-    def _approval_requested(self, event: ev.ApprovalRequested) -> None:
-        request = event.request
-        self._asked(
-            request.id,
-            request.turn_id,
-            kind="call",
-            call_id=request.call_id,
-            asked_by=request.tool,
-            title=cut(request.preview.title),
-            reason=cut(request.reason),
-            payload=cut(request.preview.payload),
-            digest=request.digest,
-        )
-
-    def _asked(self, row: str, turn_id: str, **values: JsonValue) -> None:
-        self._set("approvals", row, execution_id=turn_id, requested_ms=self._at_ms, **values)
-        self._status(TurnStatus.WAITING)
-
-    def _resolved(self, row: str, **values: JsonValue) -> None:
-        self._set("approvals", row, resolved_ms=self._at_ms, **values)
-        self._status(TurnStatus.RUNNING)
 
     def _status(self, status: TurnStatus) -> None:
         if self.cursor.execution_id:

@@ -130,50 +130,6 @@ steps = sa.Table(
     sa.Index("ix_steps_execution", "session_id", "execution_id", "step_number"),
 )
 
-# The audit: one row per call, allowed or denied. In an audit's terms, the call id is the request
-# id, the effect the operation, the arguments the parameters, and ``decided_by`` the rule.
-calls = sa.Table(
-    "calls",
-    metadata,
-    *_key("call_id"),
-    sa.Column("execution_id", sa.String, nullable=False, server_default=""),
-    sa.Column("step_id", sa.String, nullable=False, server_default=""),
-    _text("tool"),
-    sa.Column("effect", sa.Text),
-    _text("arguments"),
-    sa.Column("paths", _JSON),
-    sa.Column("decision", sa.Text),
-    *_texts("decided_by", "reason"),
-    sa.Column("status", sa.Text, nullable=False, server_default="pending"),
-    sa.Column("error", sa.Text),
-    _text("result"),
-    sa.Column("output_id", sa.Text),
-    *_counts("added_lines", "removed_lines"),
-    sa.Column("started_ms", sa.BigInteger),
-    sa.Column("finished_ms", sa.BigInteger),
-    *_counts("duration_ms"),
-    *_texts("agent", "project"),
-    sa.Index("ix_calls_execution", "session_id", "execution_id"),
-    sa.Index("ix_calls_tool", "tool", "decision"),
-)
-
-approvals = sa.Table(
-    "approvals",
-    metadata,
-    *_key("approval_id"),
-    sa.Column("execution_id", sa.String, nullable=False, server_default=""),
-    # ``call`` for one tool call; ``question`` for an escalation or the model's own question.
-    sa.Column("kind", sa.Text, nullable=False, server_default="call"),
-    sa.Column("call_id", sa.Text),
-    # ``asked_by``: the tool, or the policy that escalated.
-    *_texts("asked_by", "title", "reason", "payload", "digest"),
-    sa.Column("choice", sa.Text),
-    *_texts("note", "answered_by"),
-    sa.Column("rule", sa.Text),
-    *_counts("requested_ms"),
-    sa.Column("resolved_ms", sa.BigInteger),
-)
-
 blobs = sa.Table(
     "blobs",
     metadata,

@@ -399,8 +399,6 @@ async def facts(store: SqlStore) -> dict[str, object]:
     """Return what an audit would ask the derived tables about ``TURN``."""
     (execution,) = await rows(store, schema.executions)
     steps = await rows(store, schema.steps)
-    calls = await rows(store, schema.calls)
-    approvals = await rows(store, schema.approvals)
     return {
         "execution": execution._asdict(),
         "steps": [
@@ -412,17 +410,6 @@ async def facts(store: SqlStore) -> dict[str, object]:
         "result": steps[0].result,
         "validation": [row.validation for row in steps],
         "action": steps[0].action,
-        "calls": [
-            (row.call_id, row.step_id, row.tool, row.arguments, row.decision, row.decided_by,
-             row.status, row.error, row.added_lines, row.removed_lines, row.duration_ms)
-            for row in calls
-        ],
-        "audit": {(row.agent, row.project, row.effect, row.result) for row in calls},
-        "approvals": [
-            (row.approval_id, row.kind, row.asked_by, row.title, row.choice, row.answered_by,
-             row.rule, row.resolved_ms - row.requested_ms)
-            for row in approvals
-        ],
     }  # fmt: skip
 
 
@@ -475,20 +462,6 @@ EXPECTED_FACTS = {
             {"call_id": "cal_2", "tool": "run_command", "arguments": "{}"},
         ],
     },
-    "calls": [
-        ("cal_1", "stp_1", "write_file", '{"a":2}', "ask", "approval", "completed", None, 3, 1, 12),
-        ("cal_2", "stp_1", "run_command", "{}", "deny", "command_safety", "failed", "denied",
-         0, 0, 0),
-    ],
-    "audit": {
-        ("", '["file:///home/me/a","file:///home/me/b"]', "write", "Created hi.py"),
-        ("", '["file:///home/me/a","file:///home/me/b"]', "execute", "Not allowed"),
-    },
-    "approvals": [
-        ("apr_1", "call", "write_file", "Create hi.py", "allow_session", "code_action",
-         "write_file", 10),
-        ("qst_1", "question", "compile", "Go on?", "stop", "user", None, 10),
-    ],
 }  # fmt: skip
 
 
@@ -588,7 +561,7 @@ async def test_a_deleted_session_leaves_nothing(store: SqlStore) -> None:
     assert (await store.load("ses_1"), await store.load("ses_3")) == ([], [])
     assert await store.get_blob(mine) is None
     assert await store.get_blob(shared) == b"shared"
-    for table in (schema.executions, schema.steps, schema.calls, schema.approvals):
+    for table in (schema.executions, schema.steps):
         assert {row.session_id for row in await rows(store, table)} <= {"ses_2"}
     assert not await store.delete("ses_1")
 

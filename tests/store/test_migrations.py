@@ -82,7 +82,11 @@ async def test_a_store_has_exactly_the_tables_that_the_code_uses(
     await store.close()
     with _engine(place).connect() as connection:
         context = MigrationContext.configure(connection)
-        assert compare_metadata(context, schema.metadata) == []
+        found = compare_metadata(context, schema.metadata)
+        # Tables that nothing writes any more stay, as an older agent-ls may be running.
+        left = {one[1].name for one in found if one[0] == "remove_table"}
+        assert left == ({"calls", "approvals"} if is_old else set())
+        assert all(one[0] in ("remove_table", "remove_index") for one in found)
 
 
 def test_the_list_of_revisions_is_that_of_the_files() -> None:
