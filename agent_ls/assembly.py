@@ -1,6 +1,6 @@
 """Opens what the sessions of a workspace share: the store, the model host, ports and servers.
 
-``kits`` builds the parts of each session from it; nothing else constructs parts.
+``wiring`` builds the parts of each session from it; nothing else constructs parts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Builds the kits of sessions and sub-agents: their parts, in the catalogue's order.
+"""Builds the services of sessions and sub-agents: their parts, in the catalogue's order.
 
 A part is a frozen dataclass. A field whose type is a port's gets that port.
 """
@@ -140,7 +140,7 @@ def _kinds(part: type[Any]) -> Mapping[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class Kits:
-    """Builds the kits of sessions and their sub-agents."""
+    """Builds the services of sessions and their sub-agents."""
 
     settings: Settings
     ports: Ports

@@ -136,7 +136,7 @@ def apply_replacements(text: str, replacements: tuple[Replacement, ...]) -> str:
 def text_after(edit: FileEdit, before: str | None) -> str | None:
     """Return the text that an edit leaves at its target; None when it leaves no file.
 
-    Errors: ``ValueError`` when it was planned on another text than ``before``.
+    Errors: ``ValueError`` when its replacements do not fit ``before``.
     """
     match edit:
         case CreateFile():

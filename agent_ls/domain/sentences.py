@@ -19,6 +19,11 @@ def counted(count: int, word: str) -> str:
     return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
+def seconds(value_s: float) -> str:
+    """Return a time of three digits, as ``1200 s`` or ``0.25 s``."""
+    return f"{float(f'{value_s:.3g}'):g} s"
+
+
 def one_line(text: str, chars: int) -> str:
     """Return the text on one line, cut to ``chars`` characters."""
     line = " ".join(text.split())

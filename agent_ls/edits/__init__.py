@@ -2,8 +2,8 @@
 
 Reads no file and knows no protocol. Other packages call these functions:
 
-- ``search_replace.place(text, wishes)``: search and replace. A ``requests.Wish`` holds the old
-  text, the new text, a line number as a hint, and whether to replace all places.
+- ``search_replace.place(text, requests)``: search and replace. A ``requests.EditRequest``
+  holds the old text, the new text, a line number as a hint, and whether to replace all places.
 - ``unified.place_unified(text, diff)``: a unified diff of one file; its numbers are hints.
 - ``envelope.place_envelope(text, patch)``: an update of one file between ``*** Begin Patch`` and
   ``*** End Patch``.
@@ -12,7 +12,7 @@ Reads no file and knows no protocol. Other packages call these functions:
   the text of each path, None for a file that does not exist. Answers ``plan.FilePlan`` per file.
 - ``merge.merge(base, ours, theirs)``: a three-way merge, as replacements in ours plus conflicts.
 - ``merge.rebase(base, replacements, now)``: turns an edit of ``base`` into an edit of ``now``.
-- ``as_read.place_as_read(read, now, place)``: places an edit in the newest text when its author
+- ``rebase.place_as_read(read, now, place)``: places an edit in the newest text when its author
   read an older one. Refuses if the place may be another than the author meant.
 - ``notebooks.parse_notebook(text)``: a notebook as one text of its cells;
   ``notebook_changes.change_cells(notebook, replacements)`` turns an edit of that text into one of
@@ -28,15 +28,15 @@ code points of the given text, or a ``requests.Refused``. ``Refused.why`` is for
 ``Refused.reason`` tells the model what was sought, what comes nearest, and what to do.
 An edit is placed in full or not at all. ``domain.edits.apply_replacements`` carries it out.
 
-When the quoted lines differ from the file, ``alignments`` aligns them with it and ``drifted`` has
-the cost of each kind of difference. ``stale`` decides whether a place is certain: the evidence
-outweighs the cost, and no other place comes near. ``locate`` limits how much one edit may change,
-because placing in a small text runs on the event loop.
+When the quoted lines differ from the file, ``alignments`` aligns them with it and
+``fuzzy_context`` has the cost of each kind of difference. ``stale`` decides whether a place is
+certain: the evidence outweighs the cost, and no other place comes near. ``locate`` limits how much
+one edit may change, because placing in a small text runs on the event loop.
 
 A ``locate.Place`` maps old lines to file lines, whether they match exactly, in another
-indentation, or among changed lines. ``placing.put`` carries the change out there: ``ways`` reads
-the indentation, ``characters`` the quotes and dashes, and ``weave`` makes the new lines. Only an
-edit inside a line bypasses this and replaces text directly.
+indentation, or among changed lines. ``placing.put`` carries the change out there:
+``indentation_maps`` reads the indentation, ``characters`` the quotes and dashes, and ``splice``
+makes the new lines. Only an edit inside a line bypasses this and replaces text directly.
 
 Words:
 

@@ -1,7 +1,7 @@
 """Detect edits that are applied already, so that they are not applied twice.
 
-Covers hunks with or without a place, and exact places. New text that occurs somewhere is no proof
-by itself: the lines around it have to agree.
+For a hunk with a place, a hunk without one, and an exact match at an offset; lines count from 0.
+New text that is short is no proof by itself: the lines around it have to agree as well.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Possible readings of the indentation of a hunk's new lines.
 
 Compares the old lines with the file's lines at the place, and decides whether the new lines use
-the old lines' indentation or the file's. ``weave`` applies the result.
+the old lines' indentation or the file's. ``splice.woven`` applies the result.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The protocols of parts that plug into the loop: policies and tools.
 
 A policy is a small frozen dataclass with one method. Its fields are ``options`` and ports, filled
-by type in ``kits``. It keeps no state: it counts events instead.
+by type in ``wiring``. It keeps no state: it counts events instead.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""All parts that a turn works with, in one frozen value built by ``kits``."""
+"""All parts that a turn works with, in one frozen value built by ``wiring``."""
 
 from __future__ import annotations
 

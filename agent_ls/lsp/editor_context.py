@@ -192,7 +192,9 @@ class EditorContext:
                 await self.sessions.settled()
                 async with self.settings_lock.alone():
                     if self.presenters.is_busy:
-                        self.editor.say("info", "The changed settings hold after the running turn.")
+                        self.editor.say(
+                            "info", "The changed settings take effect after the running turn."
+                        )
                         self.presenters.when_idle(partial(self.reload, is_forced=is_forced))
                         return
                     if self.sessions.is_settled:

@@ -73,7 +73,7 @@ class Review:
         """Follow the session; its journal is read when the review is first asked for.
 
         ``claim`` is awaited before a decision: nobody else may write the session from then on.
-        In ``claimed`` nobody may while something is recorded that the user has not decided.
+        ``claimed`` keeps it only for a block, in which something is recorded that is no decision.
         """
         self._recorder, self._workspace, self._blobs = recorder, workspace, blobs
         self._order, self._ids = order, ids
@@ -82,7 +82,7 @@ class Review:
         self._followed = FollowedLedger(recorder, journals, blobs, self._edits)
         self._one_decision = asyncio.Lock()
         self._waits = ""
-        """What the holder of the lock does, in words."""
+        """What the lock's holder does, in words."""
         self._tasks = set[asyncio.Task[Any]]()
         self._under_way = set[asyncio.Task[Any]]()
         """Those that have claimed the session: a claim that fails closes it, and must not wait for
@@ -147,14 +147,17 @@ class Review:
         await self._followed.close()
 
     async def decide(self, decision: ReviewDecision, chosen: Selection) -> list[FileResult]:
-        """Keep, undo or redo changes; return the result of each file, newest turn first.
+        """Keep, undo or redo changes; return a result for each turn and file that had
+        something to decide, newest turn first.
 
         A redo begins with the oldest turn, since newer changes may build on older ones. Changes in
         conflict stay as they are, and the result says how many.
         Errors: ``AgentLsError`` for ``restore``, which has a method of its own.
         """
         if decision == "restore":
-            raise AgentLsError("A restore needs the turn to whose beginning it goes back.")
+            raise AgentLsError(
+                "Name the turn to whose beginning it goes back; agent-ls.review.list shows them."
+            )
         what = f"{decision} of {chosen.path or 'all files'}"
         return await self._wholly(self._decide(decision, chosen), what)
 
@@ -186,7 +189,7 @@ class Review:
                 await self._recorder.emit(e.FileRenamed(path=path, new_path=new_path))
 
     def _concerns(self, path: str) -> bool:
-        """Say whether findings, or something that waits, are about a file without changes."""
+        """Say whether findings, approvals or the running turn name this path, or a file in it."""
         state = self._recorder.state
         asked = [one.preview.path for one in state.approvals.values()]
         asked += [one.path for request in state.approvals.values() for one in request.covers]
@@ -278,7 +281,7 @@ class Review:
                         # Both versions of the file are shown with all its changes.
                         return replace(done, hunks=settled)
                     stuck |= fresh
-            reason = "it changes all the time"
+            reason = "the file kept changing; try again when nothing else writes it"
         except _OF_ONE_FILE as error:
             reason = str(error)
         # What was settled before it met that stays so, and is said.
@@ -418,7 +421,7 @@ class Review:
                     is_moved = result.status == "nothing" and done
                     return replace(result, status="done", edit="move") if is_moved else result
                 done += result
-            reason = "it changes all the time"
+            reason = "the file kept changing; try again when nothing else writes it"
         except (*_OF_ONE_FILE, BytesDamaged) as error:
             reason = str(error)
         path = (await self.ledger()).chains[number].path

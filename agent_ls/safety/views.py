@@ -66,7 +66,9 @@ _ORDER: Sequence[Kind] = ("read-only", "workspace-write", "edit", "ask")
 
 def sort_text(text: str, cwd: Path, roots: Sequence[Root], depth: int = 0) -> Sorting:
     """Sort a shell text. Looks at the disk for what npx and the like would fetch, and for links."""
-    if not text.strip() or _CONTROL.search(text):
+    if not text.strip():
+        return Sorting("ask", "it is empty", is_alone=True)
+    if _CONTROL.search(text):
         return Sorting("ask", "it holds characters that cannot be seen", is_alone=True)
     found = read_parts(text)
     if found is None:
@@ -92,7 +94,7 @@ def deletes_widely(words: Sequence[str], cwd: Path, roots: Sequence[Root]) -> st
         rest = words[at + 1 : -1] if name in ("mv", "rsync") else words[at + 1 :]
         for one in rest:
             if not one.startswith("-") and _is_wide(one, cwd, roots):
-                return f"{name} deletes {shown(one)}, which may be everything"
+                return f"{name} may remove everything: {shown(one)}"
         if name == "rm" and UNKNOWN in rest and any(re.match(r"-\w*[rR]|--rec", o) for o in rest):
             return "rm deletes a folder that only the running shell knows"
     return ""
@@ -132,7 +134,7 @@ class _Sorter:
     def _words(self, words: Sequence[str], wrapped: int = 0) -> Sorting:
         """Sort a program by its words; ``wrapped`` counts the programs that start it."""
         if wrapped > _MOST_WRAPPED:
-            return Sorting("ask", "it starts too many programs by each other")
+            return Sorting("ask", "it nests too many programs")
         name, rest = base_name(words[0]), tuple(words[1:])
         if UNKNOWN in words[0] or re.search(r"[*?\[{~]", name.replace("[", "", 1)):
             return Sorting("ask", "only the running shell knows which program it starts")
@@ -165,7 +167,11 @@ class _Sorter:
         return READ_ONLY
 
     def _wrapped(self, wrapper: str, words: Sequence[str], wrapped: int) -> Sorting:
-        """Sort what a wrapper starts: the first word of it that a table names."""
+        """Sort what a wrapper starts.
+
+        A word behind an option may be its value. So all words are sorted up to the first that can
+        be none, and the strictest that a table names counts.
+        """
         rest, last = words[len(wrapper.split()) :], ""
         named: list[Sorting] = []
         other: Sorting | None = None

@@ -93,7 +93,7 @@ def test_what_a_user_must_see_is_answered_by_no_grant(
         ("npx cowsay", "cowsay is not installed in the workspace"),
         ("git push", "git push does more than to read"),
         ("git reset --hard", "git reset may lose work"),
-        ("rm -rf $X/*", "rm deletes …/*, which may be everything"),
+        ("rm -rf $X/*", "rm may remove everything: …/*"),
         ("$RUN", "only the running shell knows which program it starts"),
         ("if ((; then ls", "its text cannot be read"),
         ("rm a", "rm changes files"),

@@ -72,7 +72,7 @@ async def _answered_with_others(
 
 
 async def _ask(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedCall | ToolResult:
-    """Ask about this call, and about the later edits of its answer if all are ordinary."""
+    """Ask about this call, and about those later edits of its answer that join it."""
     try:
         planned = await with_edits(planned, turn.services.workspace)
         shown = Shown(planned, verdict.reason, await preview_of(planned))

@@ -70,9 +70,9 @@ class EditRecorder:
         return place if place != posixpath.normpath(path) else ""
 
     async def put(self, edit: PutImage, intent: ReviewDecided) -> EditOutcome:
-        """Record the intent, give a file its stored bytes, record the outcome.
+        """Replace, delete or move a whole file, with intent and outcome recorded as in ``apply``.
 
-        The journal already names what both sides hold.
+        Refused, with nothing recorded, where bytes would be lost that the store does not hold.
         Errors: ``BytesDamaged`` when the store lost them; then nothing was recorded.
         """
         reason = await put_hindrance(edit, self.blobs)
@@ -271,7 +271,7 @@ def _place_after(edit: FileEdit | PutImage) -> str:
 
 
 def _proven(edit: FileEdit, before: bytes | None, now: bytes | None) -> EditOutcome:
-    # An edit planned on another text cannot have been applied.
+    # Replacements that do not fit were not applied.
     with contextlib.suppress(ValueError):
         if now == _left_by(edit, before):
             return EditOutcome(status="applied")
@@ -284,7 +284,7 @@ def _proven(edit: FileEdit, before: bytes | None, now: bytes | None) -> EditOutc
 def _left_by(edit: FileEdit, before: bytes | None) -> bytes | None:
     """Return the content that an edit leaves at its target; None: no file.
 
-    Errors: ``ValueError`` when it was planned on another text than ``before``.
+    Errors: ``ValueError`` when its replacements do not fit ``before``.
     """
     if edit.kind == "create" and edit.encoding is not None:
         return edit.text.encode(edit.encoding)

@@ -13,7 +13,10 @@ NO_OBJECTION = "guards"
 """Origin of the verdict when no guard objected."""
 
 
-NOT_CHECKED = Ask("agent-ls could not check this call; its log says why.", broad=False)
+NOT_CHECKED = Ask(
+    "agent-ls could not check this call, as its log says. Allow it only if you know it is safe.",
+    broad=False,
+)
 """The verdict in place of a guard that failed."""
 
 Decided = tuple[str, GuardVerdict]

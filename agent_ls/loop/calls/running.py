@@ -11,6 +11,7 @@ from agent_ls.domain.approvals import Question, QuestionAnswer
 from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
 from agent_ls.domain.errors import StoreError, ToolError, WorkspaceError
 from agent_ls.domain.events import CallOutputStreamed, QuestionResolved
+from agent_ls.domain.sentences import seconds
 from agent_ls.loop.calls.applying import Unapplied, apply_all, changed_by
 from agent_ls.loop.calls.keeping import with_value
 from agent_ls.loop.calls.planning import preview_of, with_edits
@@ -61,7 +62,7 @@ async def run_tool(planned: PlannedCall, turn: Turn) -> Ran:
         changed = changed_by(turn.state.events, call_id)
         said = f" Changed by it: {', '.join(changed)}." if changed else ""
         # Without a limit, the timeout came from the tool itself.
-        limit = f" within {limit_s:.3g} s" if limit_s else ""
+        limit = f" within {seconds(limit_s)}" if limit_s else ""
         output = ToolOutput(f"It did not end{limit}.{said}", ErrorKind.TIMEOUT)
     except StoreError:
         raise

@@ -41,7 +41,8 @@ class CallScheduler:
         self._most = 1 if self._one_by_one else options.max_parallel_calls
         self._places = asyncio.Semaphore(self._most)
         self._asking: set[str] = set()
-        """Ids of calls that needed the user's approval."""
+        """Ids of calls that are not plainly allowed; a user may be asked, so they take no place
+        until they begin."""
         self._alone: set[str] = set()
         """Ids of commands that were judged and do more than look."""
 
@@ -140,7 +141,10 @@ class CallScheduler:
         return not self._is_blocked(replace(one, reads_only=True), earlier, past_referring)
 
     def _taken(self) -> int:
-        """Return how many places are taken; a call that waits for a user takes none."""
+        """Return how many places are taken; a call that waits for a user takes none.
+
+        Where calls run one by one, it takes its place.
+        """
         if self._one_by_one:
             return len(self._running)
         started = {one.call.id for one in self._turn.state.calls if one.effect is not None}
@@ -152,7 +156,8 @@ class CallScheduler:
     ) -> bool:
         """Say whether an earlier call blocks this one.
 
-        A call that refers to this call's result does not block it.
+        If an earlier call waits for this one's result, directly or not, no call that waits for a
+        result blocks it.
         """
         referring = [other.call for other in earlier if isinstance(other, ReferringCall)]
         is_needed = bool(referring) and one.call.id in self._results().producers(referring)

@@ -24,6 +24,7 @@ from agent_ls.domain.events import (
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.model_io import FinishReason
 from agent_ls.domain.phases import Phase
+from agent_ls.domain.sentences import seconds
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import (
     Accept,
@@ -72,7 +73,7 @@ async def call(turn: Turn) -> Move:
         setting = "loop.step_timeout_s"
         if limit_s != turn.services.options.step_timeout_s:
             setting = "policies.wall_clock.limit_s"
-        why = f"The model did not answer within {limit_s:.3g} s (setting {setting})."
+        why = f"The model did not answer within {seconds(limit_s)} (setting {setting})."
         return Move(Phase.CLOSE, StopReason.TIMEOUT, why)
 
 

@@ -12,6 +12,7 @@ from agent_ls.domain.events import Answered, AttemptDiscarded, Moved, WrapUpRequ
 from agent_ls.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from agent_ls.domain.model_io import ModelRequest
 from agent_ls.domain.phases import Phase
+from agent_ls.domain.sentences import seconds
 from agent_ls.domain.stops import StopReason
 from agent_ls.loop.machine.attempts import Gathered, record_attempt
 from agent_ls.loop.machine.request import request_of
@@ -80,7 +81,7 @@ async def _last_words(turn: Turn, asked: str) -> str:
         async with asyncio.timeout(limit_s):
             error = await gathered.stream(request)
     except TimeoutError:
-        words = f"No closing words came within {limit_s:.3g} s."
+        words = f"No closing words came within {seconds(limit_s)}."
         error = ProviderError(ProviderFailure.TIMEOUT, words)
     if error is not None:
         # No second attempt follows: readers discard the streamed text.

@@ -16,6 +16,7 @@ from agent_ls.domain.calls import ErrorKind
 from agent_ls.domain.errors import AgentLsError, StoreError, bug
 from agent_ls.domain.events import Answered, CancelRequested, GateFailed, Moved, TurnEnded
 from agent_ls.domain.phases import SUCCESSORS, Phase
+from agent_ls.domain.sentences import seconds
 from agent_ls.domain.stops import STATUS, StopReason, TurnStatus
 from agent_ls.loop.machine.abort import results_of_open_calls
 from agent_ls.loop.machine.act import act
@@ -134,8 +135,8 @@ async def _walked(turn: Turn, phase: Phase) -> Move:
             raise
     to = Phase.CLOSE if Phase.CLOSE in SUCCESSORS[phase] else Phase.DONE
     why = (
-        f"The turn's time is over (policies.wall_clock.limit_s: {turn.services.turn_limit_s:.3g}, "
-        "--timeout of `agent-ls run`)."
+        f"The turn's time of {seconds(turn.services.turn_limit_s)} is over: raise "
+        "policies.wall_clock.limit_s, or --timeout of `agent-ls run`."
     )
     return Move(to, StopReason.TIMEOUT, why)
 

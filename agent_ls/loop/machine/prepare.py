@@ -73,9 +73,9 @@ def _without_room(view: TurnView) -> Move | None:
         return Move(
             Phase.DONE,
             StopReason.CONTEXT_FULL,
-            f"What is said takes about {rest:,} tokens, instructions and tools {prefix:,}: "
-            f"together more than {of_window}. Say less: put long texts into a file, which the "
-            "agent can read in parts, or choose a model with a larger window.",
+            f"The conversation takes about {rest:,} tokens, instructions and tools {prefix:,}: "
+            f"together more than {of_window}. Put long texts into a file, which the agent can read "
+            "in parts, begin a new session, or choose a model with a larger window.",
         )
     return None
 
@@ -88,7 +88,10 @@ def _slot_tokens(turn: Turn, view: TurnView) -> int:
 
 
 def fit(proposed: list[Slot], budget_tokens: int) -> tuple[str, ...]:
-    """Return the slots' texts that fit the budget, by priority; the last may be cut."""
+    """Return the slots' texts by priority, each cut to its limit and to what is left of the budget.
+
+    One of which too little would be left is dropped.
+    """
     taken: list[str] = []
     left = budget_tokens
     for slot in sorted(proposed, key=lambda slot: slot.priority):

@@ -101,7 +101,7 @@ class AnnotationSet:
         self.refresh()
 
     def leave(self, session_id: str, turn_id: str) -> None:
-        """Dismiss the nudge of this turn for good."""
+        """Hide the nudge of this turn."""
         self._left[session_id] = turn_id
         self.refresh()
 

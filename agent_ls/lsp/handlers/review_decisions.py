@@ -137,7 +137,9 @@ async def decide_by_request(
 
 async def _restored(context: EditorContext, params: wire.ReviewDecideParams) -> list[FileResult]:
     if params.turn_id is None:
-        raise AgentLsError("A restore needs the turn to whose beginning it goes back.")
+        raise AgentLsError(
+            "Name the turn to whose beginning it goes back; agent-ls.review.list shows them."
+        )
     if params.path is not None or params.hunk_ids is not None:
         raise AgentLsError("A restore is about all files: path and hunkIds are not understood.")
     session, turn = await context.chooser.turn(params.session_id, params.turn_id)

@@ -139,12 +139,14 @@ async def _comment(
     path, text = context.lookup.path(place.uri), context.lookup.text(place.uri)
     if path is None:
         raise AgentLsError(
-            "There is no instruction comment in a file of the workspace there. Save the text in "
-            "the workspace first, or give agent-ls.prompt your words and its lines."
+            "This document is no file of the workspace. Save it there first, or give "
+            "agent-ls.prompt your words and its lines."
         )
     comments = await context.instructions.of(place.uri)
     found = min(comments, key=lambda one: abs(one.line - place.line), default=None)
     if found is None or text is None:
-        raise AgentLsError(f"There is no instruction comment in {path} any more.")
+        raise AgentLsError(
+            f"There is no instruction comment in {path} any more. Write one, and try again."
+        )
     last = found.line + text.count("\n", found.start, found.end)
     return found.prompt, comment_note(path, found, last), (found.line, last)

@@ -109,9 +109,9 @@ class Presenters:
         server.documents.listen(self._on_document)
         self._editor = editor
         self._is_refreshing = False
+        """A refresh of pulled diagnostics is about to be sent."""
         self._places: dict[str, set[str]] = {}
         """By URI of a notebook, the cells that its annotations were sent for."""
-        """A refresh of pulled diagnostics is about to be sent."""
         self._idle: list[Callable[[], Awaitable[object]]] = []
         self._collecting: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Future[object]] = set()

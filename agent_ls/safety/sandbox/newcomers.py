@@ -35,10 +35,10 @@ kind of rule that is about it."""
 
 @dataclass(slots=True, eq=False)
 class Newcomers:
-    """Compares the folders before and after commands. Those that overlap count as one.
+    """Compares the folders before and after commands.
 
-    So one that nobody approved makes all of them unapproved, and the last one's end looks. While a
-    background program goes on, so does the end of the last command beside it.
+    Commands that overlap are checked together when the last of them ends, and count as approved
+    only if each was. Beside background programs, the end of the last other command is checked too.
     """
 
     made: MadeFiles
@@ -67,7 +67,7 @@ class Newcomers:
     ) -> None:
         """Take in a command that starts, and what was in each folder before.
 
-        It may remove the linked work ``trees``, so what they hold is not protected.
+        The command may remove the linked work ``trees``, so what they hold is not protected.
         """
         with self._lock:
             if not self._running:
@@ -94,12 +94,15 @@ class Newcomers:
             self._has_network |= has_network
 
     def is_new(self, path: Path) -> bool:
-        """Say whether a command that runs may have made a file that steers programs."""
+        """Say whether a path may be new since the running commands began."""
         is_inside = bool(self._running) and any(map(path.is_relative_to, self._roots))
         return is_inside and self._known.isdisjoint((path, *path.parents))
 
     def end(self, *, has_gone_on: bool = False) -> list[str]:
-        """Look once no command runs. Return what to tell the model and the user, a line each."""
+        """Look once nothing but background programs runs.
+
+        Return what to tell the model and the user, a line each.
+        """
         with self._lock:
             self._running -= 1
             self._going_on -= has_gone_on
@@ -113,7 +116,10 @@ class Newcomers:
             return self._look(watched)
         except (OSError, ValueError) as error:
             _log.exception("%s: not checked", watched.root)
-            return [f"sandbox: not checked for new files that steer other programs: {error}"]
+            return [
+                f"sandbox: {watched.root} was not checked for new files that other programs act "
+                f"on: {error}. Look there before you use it"
+            ]
 
     def _look(self, watched: _Watched) -> list[str]:
         root, found = watched.root, watched.look()
