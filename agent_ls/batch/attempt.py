@@ -13,7 +13,7 @@ import socket
 import sys
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -22,12 +22,14 @@ from agent_ls.batch.checkouts import Checkout, check_out, existing, lay_over, re
 from agent_ls.batch.results import TaskResult
 from agent_ls.batch.tasks import BatchOptions, Task
 from agent_ls.domain.errors import AgentLsError, StoreError, WorkspaceError
+from agent_ls.domain.events import ChildEnded, ChildStarted
 from agent_ls.domain.set_words import parse_sets
 from agent_ls.domain.stops import EXIT_CONFIGURATION
 from agent_ls.loop.machine.results import result_of
 from agent_ls.loop.state.folding import fold_all
 from agent_ls.loop.state.state import SessionState
 from agent_ls.processes.launching import Program, start
+from agent_ls.safety.secrets import mask_slowly
 from agent_ls.session.held_leases import is_dead, is_loose_lease, own_identity
 from agent_ls.settings import load_settings
 from agent_ls.store.batch_queue import BatchQueue, Claim, Refused, TaskState
@@ -39,8 +41,11 @@ _log = logging.getLogger(__name__)
 LEASE_S = 60.0
 RENEW_S = 5.0
 _LOOK_S = 1.0
+_GIVE_BACK_S = 10.0
 _GUARD = str(Path(__file__).with_name("guard.py"))
 _KEPT_LOG_CHARS = 600
+_SIGNALLED = 128
+"""Exit codes above this are of programs that a signal ended."""
 
 Outcome = Refused | Literal["settled", "given back", "lost"]
 
@@ -115,6 +120,14 @@ class _Attempt:
             if not working.done():
                 return await self._break_off(working, renewing.result())
             return working.result()
+        except asyncio.CancelledError:
+            # The worker ends in order, such as by Ctrl-C: another one may go on at once.
+            working.cancel()
+            await asyncio.gather(working, return_exceptions=True)
+            with suppress(TimeoutError, StoreError):
+                async with asyncio.timeout(_GIVE_BACK_S):
+                    await self._give_back()
+            raise
         finally:
             for one in (renewing, working):
                 one.cancel()
@@ -158,10 +171,8 @@ class _Attempt:
             return await self._worked()
         except (WorkspaceError, OSError) as error:
             # The same would happen on every host, or the user has to see to this one.
-            state = await self._state()
-            cost_usd = state.usage.cost_usd if state else 0.0
             result = TaskResult(failure_reason=str(error), host=socket.gethostname())
-            return await self._finish(TaskState.FAILED, result, cost_usd, b"")
+            return await self._finish(TaskState.FAILED, result, b"")
 
     async def _worked(self) -> Outcome:
         files = self._task.check_files
@@ -187,9 +198,11 @@ class _Attempt:
                 # Such as without the model's key: here and now, but not for ever.
                 return await self._give_back(self._last_words(code))
             if state is None or state.turn is None:
+                if code < 0 or code > _SIGNALLED:
+                    return await self._give_back(is_death=True)
                 words = self._last_words(code)
                 result = TaskResult(failure_reason=words, host=socket.gethostname())
-                return await self._finish(TaskState.FAILED, result, 0.0, b"")
+                return await self._finish(TaskState.FAILED, result, b"")
             if state.turn.ended is None:
                 # It was killed, such as for its memory; another attempt resumes it.
                 return await self._give_back(is_death=True)
@@ -212,20 +225,18 @@ class _Attempt:
                 result = result.with_broken_check(str(error))
             is_done = is_done and result.check == "passed"
         done = TaskState.DONE if is_done else TaskState.FAILED
-        outcome = await self._finish(done, result, state.usage.cost_usd, patch)
+        outcome = await self._finish(done, result, patch)
         if outcome == "settled":
             await checkout.remove()
             self._log_file.unlink(missing_ok=True)
         return outcome
 
-    async def _finish(
-        self, state: TaskState, result: TaskResult, cost_usd: float, patch: bytes
-    ) -> Outcome:
+    async def _finish(self, state: TaskState, result: TaskResult, patch: bytes) -> Outcome:
         is_stored = await self._queue.finish(
             self._claim,
             state,
             result.model_dump_json(),
-            cost_usd=cost_usd,
+            cost_usd=await self._cost_usd(),
             patch=patch,
             session_id=self._session_id,
         )
@@ -234,12 +245,10 @@ class _Attempt:
     async def _give_back(self, why: str = "", *, is_death: bool = False) -> Outcome:
         """Give the claim back. Errors: ``RunRefused`` with ``why``, unless that is empty."""
         await self._find_session()
-        state = await self._state()
-        cost_usd = state.usage.cost_usd if state else 0.0
         result = TaskResult(failure_reason=why, host=socket.gethostname())
         is_back = await self._queue.give_back(
             self._claim,
-            cost_usd=cost_usd,
+            cost_usd=await self._cost_usd(),
             session_id=self._session_id,
             result=result.model_dump_json() if why else "",
             is_death=is_death,
@@ -261,6 +270,22 @@ class _Attempt:
             return None
         return fold_all(await self._host.store.load(self._session_id))
 
+    async def _cost_usd(self) -> float:
+        """Return what the session has cost, with sub-agents that were broken off."""
+        state = await self._state()
+        return 0.0 if state is None else await self._cost_of(state)
+
+    async def _cost_of(self, state: SessionState) -> float:
+        cost_usd = state.usage.cost_usd
+        if state.turn is not None:
+            over = {one.child_id for one in state.turn.events.of(ChildEnded)}
+            for one in state.turn.events.of(ChildStarted):
+                if one.child_id not in over:
+                    # What it spent is part of this session once it has ended.
+                    child = fold_all(await self._host.store.load(one.child_id))
+                    cost_usd += await self._cost_of(child)
+        return cost_usd
+
     async def _checked_out(self, state: SessionState | None) -> Checkout:
         row, task = self._claim.row, self._task
         is_same_host = row.folder_uri == self._folder.as_uri()
@@ -268,15 +293,19 @@ class _Attempt:
             kept = existing(self._host.place, self._folder, task.repository, row.base_commit)
             if kept is not None:
                 return kept
+            # Until it is whole again, no attempt may take it for what the session left.
+            await self._note_checkout("", row.base_commit)
         checkout = await check_out(
             self._host.place, self._folder, task.repository, task.ref, row.base_commit
         )
-        uri = self._folder.as_uri()
-        if not await self._queue.note_checkout(self._claim, uri, checkout.base_commit):
-            raise _Broken("lost")
         if state is not None and state.turn is not None:
             await restore(checkout, state.turn, self._host.store)
+        await self._note_checkout(self._folder.as_uri(), checkout.base_commit)
         return checkout
+
+    async def _note_checkout(self, uri: str, base_commit: str) -> None:
+        if not await self._queue.note_checkout(self._claim, uri, base_commit):
+            raise _Broken("lost")
 
     async def _until_free(self) -> None:
         """Wait until no living process holds the session that the run will resume."""
@@ -329,7 +358,8 @@ class _Attempt:
         words += ["--budget-usd", repr(self._claim.row.budget_usd)]
         if timeout_s := task.timeout_s or options.timeout_s:
             words += ["--timeout", repr(timeout_s)]
-        return [*words, *_sets((*options.settings, *task.settings))]
+        # Another host can go on only with what the journal has of commands.
+        return [*words, *_sets((*options.settings, *task.settings, "loop.watch_commands=true"))]
 
     async def _checked(self, checkout: Checkout, result: TaskResult) -> TaskResult:
         """Run the check, confined like the agent's commands."""
@@ -340,10 +370,16 @@ class _Attempt:
         workspace = open_disk_workspace([checkout.folder])
         async with held_confiner(settings, workspace) as builder:
             runner = ShellRunner(builder, is_wanted=settings.sandbox.use != "off")
+            if runner.boundary == "missing":
+                raise WorkspaceError(
+                    "no sandbox works on this host, and the check runs what the agent wrote: see "
+                    "`agent-ls doctor` there, or set sandbox.use=off where the host is the sandbox"
+                )
             outcome = await runner.run(
                 self._task.check, cwd=checkout.folder, timeout_s=self._task.check_timeout_s
             )
-        return result.with_check(outcome)
+        output = await mask_slowly(outcome.output)
+        return result.with_check(replace(outcome, output=output))
 
     @property
     def _prompt_file(self) -> Path:

@@ -11,13 +11,15 @@ import hashlib
 import os
 import secrets
 import shutil
+import socket
 import stat
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from agent_ls.batch.git import FIXED_DATE, git
+from agent_ls.batch.git import FIXED_DATE, git, held_file
 from agent_ls.domain.edits import MoveFile
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.events import (
@@ -32,9 +34,12 @@ from agent_ls.domain.images import FileImage
 from agent_ls.loop.ports.store import Store
 from agent_ls.loop.state.folding import fold_all
 from agent_ls.loop.state.state import TurnState
+from agent_ls.processes.file_locks import lock_now
 from agent_ls.safety.paths import components_below
 
 _EMPTY = "an empty folder"
+_MAX_NAMED = 5
+_LOOK_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,7 @@ class Checkout:
         Empty if nothing changed. Files that git ignores are left out.
         """
         tree = await self.tree()
+        await self._check_inner(tree)
         patch = await self.diff(tree)
         message = f"{branch}\n".encode()
         made = await self.git("commit-tree", tree, "-p", self.base_commit, data=message)
@@ -98,6 +104,32 @@ class Checkout:
             return (await self.git("write-tree", index=copy)).decode().strip()
         finally:
             copy.unlink(missing_ok=True)
+
+    async def inner(self, tree: str) -> list[str]:
+        """Return the folders with files that a tree does not hold, as git takes them for others'.
+
+        These are repositories that were made inside, and what was written into the empty folder of
+        a submodule.
+        """
+        base, now = [await self._links(one) for one in (self.base_commit, tree)]
+        made = [path for path, commit in now.items() if base.get(path) != commit]
+        return made + [
+            one for one in base if await asyncio.to_thread(_is_filled, self.folder / one)
+        ]
+
+    async def _links(self, tree: str) -> dict[str, bytes]:
+        """Return the commits of the repositories that a tree names, by path."""
+        said = await self.git("ls-tree", "-r", "-z", tree)
+        rows = [one.partition(b"\t") for one in said.split(b"\0") if one.startswith(b"160000 ")]
+        return {os.fsdecode(path): facts for facts, _, path in rows}
+
+    async def _check_inner(self, tree: str) -> None:
+        if found := await self.inner(tree):
+            raise WorkspaceError(
+                f"a patch cannot hold {', '.join(found[:_MAX_NAMED])}: a repository of its own, or "
+                f"files in a submodule's folder. The checkout stays on {socket.gethostname()} in "
+                f"{self.folder}"
+            )
 
     async def diff(self, tree: str) -> bytes:
         """Return the patch from the base to a tree."""
@@ -140,7 +172,10 @@ async def check_out(
         # A shallow clone, as CI makes, gives nothing without the second word.
         fetch = ("fetch", "--update-shallow", "--no-write-fetch-head", "--quiet", "--no-tags")
         refs = f"+{base_commit or ref}:{pinned}"
-        await here(*fetch, "--", repository, refs, is_fetch=True)
+        # Git fails where several fetch from one shallow clone at once.
+        async with held_file(bare.with_name(f"{bare.name}.lock")) as descriptor:
+            await _locked(descriptor)
+            await here(*fetch, "--", repository, refs, is_fetch=True)
     else:
         await _import(bare, repository, pinned, folder, avoid)
     commit = (await here("rev-parse", f"{pinned}^{{commit}}")).decode().strip()
@@ -344,6 +379,20 @@ async def _import(
         await here("update-ref", pinned, made.decode().strip())
     finally:
         index.unlink(missing_ok=True)
+
+
+async def _locked(descriptor: int) -> None:
+    """Wait for the lock; not in threads, of which many waiting ones would leave none."""
+    while True:
+        with suppress(BlockingIOError):
+            lock_now(descriptor)
+            return
+        await asyncio.sleep(_LOOK_S)
+
+
+def _is_filled(folder: Path) -> bool:
+    """Say whether a submodule's folder has files although it was never fetched."""
+    return folder.is_dir() and not (folder / ".git").exists() and any(folder.iterdir())
 
 
 def _delete(folder: Path) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from agent_ls.domain.errors import WorkspaceError
@@ -13,6 +14,8 @@ from agent_ls.safety.git_config import CLEAN_GIT
 from agent_ls.safety.programs import find_outside, path_outside
 
 _LIMIT_S = 600.0
+_ERRORS = ("fatal:", "error:", "ERROR:")
+_MAX_REASON_CHARS = 500
 _MAX_BYTES = 256 * 2**20
 _NO_HOOKS = ("-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=false")
 _OURS = {
@@ -63,9 +66,20 @@ async def git(
     finally:
         await asyncio.shield(asyncio.ensure_future(running.end()))
     if code:
-        last = problem.decode(errors="replace").strip().splitlines()[-1:] or [f"exit code {code}"]
-        raise WorkspaceError(f"git {_verb(arguments)} failed: {last[0]}")
+        words = _reason(problem.decode(errors="replace")) or f"exit code {code}"
+        raise WorkspaceError(f"git {_verb(arguments)} failed: {words}")
     return said
+
+
+@asynccontextmanager
+async def held_file(path: Path) -> AsyncGenerator[int]:
+    """Yield a descriptor to lock; the lock ends with it, also when the process is killed."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 _PLACES = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"})
@@ -74,6 +88,14 @@ _PLACES = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_D
 
 def _verb(arguments: tuple[str, ...]) -> str:
     return next((one for one in arguments if not one.startswith("-")), "")
+
+
+def _reason(said: str) -> str:
+    """Return what git says of a failure: its errors and what stands before the first, at an end."""
+    lines = [one.strip() for one in said.splitlines() if one.strip()]
+    first = next((at for at, one in enumerate(lines) if one.startswith(_ERRORS)), len(lines) - 1)
+    named = [one for one in lines[first:] if one.startswith(_ERRORS)] or lines[-1:]
+    return "; ".join([*lines[max(first - 1, 0) : max(first, 0)], *named])[:_MAX_REASON_CHARS]
 
 
 async def _all(reader: asyncio.StreamReader) -> bytes:

@@ -145,12 +145,22 @@ def _task(where: str, values: Mapping[str, Any]) -> Task:
             f"{where}: leave out the login before {without_login(task.repository)}, which would be "
             "stored and shown: git's credential helpers and the workers' SSH keys are used."
         )
+    check_settings(where, task.settings)
     if not _names_a_branch(task.id):
         raise SettingsError(
             f"{where}: git does not take the id {task.id!r} for a branch: leave out '..', and a "
             "'.' or '.lock' at the end."
         )
     return task
+
+
+def check_settings(where: str, settings: Iterable[str]) -> None:
+    """Refuse what tasks may not set. Errors: ``SettingsError``."""
+    if any(one.partition("=")[0].strip() == "store_url" for one in settings):
+        raise SettingsError(
+            f"{where}: leave out store_url, which would be stored and shown with its password; "
+            "name the store with --store or AGENT_LS_STORE_URL."
+        )
 
 
 def _has_secret(repository: str) -> bool:

@@ -11,7 +11,7 @@ import hashlib
 import os
 import re
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from pathlib import Path
 import platformdirs
 
 from agent_ls.batch.checkouts import Checkout, bare_of, check_out, existing
-from agent_ls.batch.git import git
+from agent_ls.batch.git import git, held_file
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.images import MAX_KEPT_BYTES, FileImage, is_text
 from agent_ls.loop.ports.commands import CommandChange
@@ -31,6 +31,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _FILES = {"100644": 0o644, "100755": 0o755}
 _KINDS = {"120000": "a symbolic link", "160000": "a repository of its own"}
 _ABSENT = "000000"
+_DEPTH = 3
+"""A worktree lies in ``HASH/worktrees/NAME`` below the place of all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,15 +182,23 @@ class Worktrees:
             await asyncio.to_thread(lock, descriptor)
             yield
 
-    @asynccontextmanager
-    async def _locked(self, name: str) -> AsyncGenerator[int]:
-        """Yield a descriptor to lock; the lock ends with it, also when the process is killed."""
-        self.place.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(self.place / f"{name}.lock", os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            yield descriptor
-        finally:
-            os.close(descriptor)
+    def _locked(self, name: str) -> AbstractAsyncContextManager[int]:
+        return held_file(self.place / f"{name}.lock")
+
+
+@asynccontextmanager
+async def in_use(folder: Path) -> AsyncGenerator[None]:
+    """Let nobody merge or drop the worktree around a folder until the block ends."""
+    below = folder.relative_to(_all_places().resolve()).parts
+    async with held_file(_all_places() / below[0] / f"{below[2]}.lock") as descriptor:
+        await asyncio.to_thread(lock_shared, descriptor)
+        yield
+
+
+def is_in_worktree(folder: Path) -> bool:
+    """Say whether a resolved folder is a worktree of ours, or inside of one."""
+    places = _all_places().resolve()
+    return folder.is_relative_to(places) and len(folder.relative_to(places).parts) >= _DEPTH
 
 
 def worktrees_of(folder: Path) -> Worktrees:

@@ -26,7 +26,7 @@ from agent_ls.batch.driver import Driver, End
 from agent_ls.batch.progress import shown_progress
 from agent_ls.batch.queueing import DEFAULT_BUDGET_USD, enqueue
 from agent_ls.batch.summary import as_csv, as_json, headline, lines_of, table, variants_of
-from agent_ls.batch.tasks import BatchOptions, read_tasks, variants
+from agent_ls.batch.tasks import BatchOptions, check_settings, read_tasks, variants
 from agent_ls.cli.options import tell_problems
 from agent_ls.cli.output import print_json
 from agent_ls.domain.errors import SettingsError, StoreError
@@ -78,6 +78,7 @@ async def _run(arguments: argparse.Namespace) -> int:
         timeout_s=_positive("--timeout", arguments.timeout),
         settings=tuple(arguments.set),
     )
+    check_settings("--set", options.settings)
     batch_id = Ids(SystemClock().now_ms).new("bat")
     cap_usd = _positive("--cap-usd", arguments.cap_usd)
     budget_usd = _positive("--task-budget-usd", arguments.task_budget_usd)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from pathlib import Path
 
 from agent_ls.cli.options import folder_of
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.safety.text import visible_line
+
+_PLACE = "agent-ls-work"
+"""A folder above all worktrees."""
 
 
 @contextmanager
@@ -21,7 +24,7 @@ def working_folder(arguments: argparse.Namespace, tell: Callable[[str], None]) -
     Errors: ``SettingsError``, ``WorkspaceError``.
     """
     folder = folder_of(arguments)
-    if arguments.worktree is None:
+    if arguments.worktree is None and _PLACE not in folder.parts:
         yield folder
         return
     with asyncio.Runner() as runner:
@@ -35,10 +38,17 @@ def working_folder(arguments: argparse.Namespace, tell: Callable[[str], None]) -
 
 
 @asynccontextmanager
-async def _entered(folder: Path, name: str, tell: Callable[[str], None]) -> AsyncGenerator[Path]:
-    # Here, since without the option nothing of it is needed.
-    from agent_ls.batch.worktrees import notes_on, worktrees_of
+async def _entered(
+    folder: Path, name: str | None, tell: Callable[[str], None]
+) -> AsyncGenerator[Path]:
+    # Here, since elsewhere nothing of it is needed.
+    from agent_ls.batch.worktrees import in_use, is_in_worktree, notes_on, worktrees_of
 
+    if name is None:
+        # Such as a session that is resumed in its worktree.
+        async with in_use(folder) if is_in_worktree(folder) else nullcontext():
+            yield folder
+        return
     repository = worktrees_of(folder)
     async with repository.entered(name) as (checkout, is_new):
         inside = checkout.folder / folder.relative_to(repository.top)

@@ -116,8 +116,10 @@ async def _merge(repository: Worktrees, arguments: argparse.Namespace) -> int:
 async def _drop(repository: Worktrees, arguments: argparse.Namespace) -> int:
     name: str = arguments.name
     async with repository.held(name) as checkout:
+        inner: list[str] = []
         try:
             changes = await _changes(checkout) if checkout else []
+            inner = await checkout.inner(await checkout.tree()) if checkout else []
         except WorkspaceError as error:
             if not arguments.force:
                 raise WorkspaceError(
@@ -125,6 +127,12 @@ async def _drop(repository: Worktrees, arguments: argparse.Namespace) -> int:
                     "all the same"
                 ) from None
             changes = []
+        if inner and not arguments.force:
+            raise WorkspaceError(
+                f"{name} has files that no merge brings home, in repositories of their own or in "
+                f"submodules' folders: {', '.join(inner)}. Copy what you need from "
+                f"{repository.folder(name)}; --force deletes it all the same"
+            )
         if changes and not arguments.force:
             sys.stderr.write(f"agent-ls: {name} has changes that are not merged:\n")
             _name(changes)

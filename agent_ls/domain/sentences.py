@@ -19,8 +19,10 @@ def counted(count: int, word: str) -> str:
     return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
-def seconds(value_s: float) -> str:
-    """Return a time of three digits, as ``1200 s`` or ``0.25 s``."""
+def seconds(value_s: float | None) -> str:
+    """Return a time of three digits, as ``1200 s`` or ``0.25 s``; of None: ``its time``."""
+    if value_s is None:
+        return "its time"
     return f"{float(f'{value_s:.3g}'):g} s"
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,10 @@ from agent_ls.batch.checkouts import check_out, worktree_of
 from agent_ls.batch.results import TaskResult
 from agent_ls.batch.tasks import BatchOptions, Task
 from agent_ls.domain import events as ev
+from agent_ls.domain.errors import StoreError
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import StopReason, TurnStatus
+from agent_ls.domain.usage import Usage
 from agent_ls.settings import Settings
 from agent_ls.store.batch_queue import Batch, BatchQueue, Claim, NewTask, TaskRow
 from agent_ls.store.sql_store import SqlStore
@@ -136,6 +140,92 @@ async def test_another_host_does_not_call_done_what_it_has_not_got(host: Host, s
     row, result, _ = await ended(queue)
     assert row.state == "failed"
     assert "3 files more" in result.failure_reason
+
+
+async def test_a_restore_that_breaks_off_is_not_taken_for_what_the_session_left(
+    host: Host, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = await add(host, shop)
+    await play(host, await written(host, "a.txt"), ENDED)
+    claim = await queue.claim(B, "t", "dead", 0)
+    assert isinstance(claim, Claim)
+    await queue.note_checkout(claim, "file:///elsewhere", "")
+    real = module.restore
+
+    async def killed(*_: Any) -> None:
+        raise StoreError("the database is gone")
+
+    monkeypatch.setattr(module, "restore", killed)
+    with pytest.raises(StoreError):
+        await attempt(host, B, "t")
+    monkeypatch.setattr(module, "restore", real)
+    (row,) = await queue.tasks(B)
+    assert row.folder_uri != worktree_of(host.place, B, "t").as_uri()
+    held = await queue.claim(B, "t", "dead too", 60, dead=row.owner)
+    assert isinstance(held, Claim)
+    assert await queue.give_back(held, cost_usd=0.0)
+    assert await attempt(host, B, "t") == "settled"
+    row, _, patch = await ended(queue)
+    assert (row.state, b"+new" in patch) == ("done", True)
+
+
+async def test_a_worker_that_is_ended_in_order_puts_its_task_back(
+    host: Host, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = await add(host, shop)
+    # A model that takes requests and says nothing.
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        monkeypatch.setenv("AGENT_LS_MODEL", "openai/silent")
+        monkeypatch.setenv("AGENT_LS_API_BASE", f"http://127.0.0.1:{server.getsockname()[1]}")
+        monkeypatch.setenv("AGENT_LS_API_KEY", "k")
+        working = asyncio.create_task(attempt(host, B, "t"))
+        asked, _ = await asyncio.to_thread(server.accept)
+        with asked:
+            working.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await working
+    (row,) = await queue.tasks(B)
+    assert (row.state, row.owner, bool(row.session_id)) == ("waiting", "", True)
+
+
+async def test_without_any_sandbox_a_check_does_not_run(
+    host: Host, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module.ShellRunner, "boundary", "missing")
+    queue = await add(host, shop, check="touch ran")
+    await play(host, await written(host, "a.txt"), ENDED)
+    assert await attempt(host, B, "t") == "settled"
+    row, result, patch = await ended(queue)
+    assert (row.state, result.check) == ("failed", "failed")
+    assert "agent-ls doctor" in result.failure_reason
+    assert b"+new" in patch
+
+
+async def test_the_cost_of_a_sub_agent_that_was_broken_off_counts(host: Host, shop: Path) -> None:
+    queue = await add(host, shop)
+    child = ev.ChildStarted(
+        call_id="c", child_id="ses_2", kind="explore", task="look", mode=Mode.AUTO
+    )
+    lost = ev.CommandChangesLeftOut(call_id="c", recorded_files=1, left_files=3, left_new_files=3)
+    await play(host, child, lost)
+    spent = Usage(input_tokens=1, cost_usd=0.25)
+    begun: list[ev.Event] = [
+        ev.SessionCreated(
+            session_id="ses_2", roots=("file:///x",), mode=Mode.AUTO, model="openai/a",
+            parent_id="ses_1",
+        ),
+        ev.TurnStarted(turn_id="trn_2", prompt="look"),
+        ev.RequestPrepared(step_id="stp_1", number=1),
+        ev.AttemptFinished(step_id="stp_1", model="openai/a", usage=spent),
+    ]  # fmt: skip
+    stored = [
+        ev.StoredEvent(session_id="ses_2", seq=seq, at_ms=1, event=event)
+        for seq, event in enumerate(begun, start=1)
+    ]
+    await host.store.append(stored, durable=True)
+    assert await attempt(host, B, "t") == "settled"
+    row, _, _ = await ended(queue)
+    assert (row.state, row.cost_usd) == ("failed", 0.25)
 
 
 async def test_a_run_without_a_model_is_put_back_with_its_words(host: Host, shop: Path) -> None:

@@ -188,12 +188,56 @@ async def test_what_a_killed_attempt_left_half_is_made_anew(tmp_path: Path, shop
     assert existing(place, again.folder, str(shop), again.base_commit) is None
 
 
-async def test_many_checkouts_of_one_repository_at_once(tmp_path: Path, shop: Path) -> None:
+@pytest.mark.parametrize("is_shallow", [False, True])
+async def test_many_checkouts_of_one_repository_at_once(
+    tmp_path: Path, shop: Path, *, is_shallow: bool
+) -> None:
+    if is_shallow:
+        (shop / "old.txt").write_text("newer\n")
+        git(shop, "commit", "-qam", "More")
+        git(tmp_path, "clone", "-q", "--depth", "1", shop.as_uri(), "shallow")
+        shop = tmp_path / "shallow"
     place = tmp_path / "host"
     folders = [worktree_of(place, BATCH, f"t{at}") for at in range(6)]
     found = await asyncio.gather(*(check_out(place, one, str(shop), "HEAD", "") for one in folders))
     assert all((one.folder / "old.txt").exists() for one in found)
     assert len({one.folder for one in found}) == 6
+
+
+async def test_a_repository_that_was_made_inside_is_named_and_stays(
+    tmp_path: Path, shop: Path
+) -> None:
+    checkout = await made(tmp_path / "host", str(shop))
+    inner = checkout.folder / "lib/inner"
+    inner.mkdir(parents=True)
+    git(inner, "init", "-q")
+    (inner / "a.txt").write_text("work\n")
+    git(inner, "add", ".")
+    git(inner, "commit", "-qm", "Inside")
+    with pytest.raises(WorkspaceError, match=r"lib/inner: a repository of its own.* stays on"):
+        await checkout.patch("agent-ls/b/t")
+    assert (inner / "a.txt").exists()
+
+
+async def test_what_was_written_into_a_submodules_empty_folder_is_named(
+    tmp_path: Path, shop: Path
+) -> None:
+    other = tmp_path / "other"
+    git(tmp_path, "clone", "-q", str(shop), "other")
+    git(shop, "submodule", "add", "-q", str(other), "sub")
+    git(shop, "commit", "-qm", "Submodule")
+    checkout = await made(tmp_path / "host", str(shop))
+    assert await checkout.patch("agent-ls/b/t") == b""
+    (checkout.folder / "sub/new.txt").write_text("work\n")
+    assert await checkout.inner(await checkout.tree()) == ["sub"]
+
+
+async def test_git_says_which_login_was_refused(tmp_path: Path, shop: Path) -> None:
+    wrong = (shop.parent / "nowhere").as_uri()
+    with pytest.raises(WorkspaceError) as raised:
+        await made(tmp_path / "host", wrong)
+    assert "does not appear to be a git repository" in str(raised.value)
+    assert "Could not read from remote repository" in str(raised.value)
 
 
 def test_check_files_go_to_their_own_place_whatever_the_task_put_there(tmp_path: Path) -> None:

@@ -90,6 +90,11 @@ def test_an_address_stays_as_it_is(tmp_path: Path, repository: str) -> None:
         ("t.jsonl", '{"id": "a", "prompt": "x", "timeout_s": Infinity}', "timeout_s"),
         ("t.jsonl", '{"id": "a", "prompt": "x", "mode": "yolo"}', "mode"),
         ("t.jsonl", '{"id": "a", "prompt": "x", "settings": ["a"]}', "KEY=VALUE"),
+        (
+            "t.jsonl",
+            '{"id": "a", "prompt": "x", "settings": ["store_url=postgresql://u:p@h/d"]}',
+            "leave out store_url",
+        ),
         ("t.jsonl", '{"id": "a", "prompt": "x", "repository": "nowhere"}', "not a folder"),
         ("t.jsonl", '{"id": "a", "prompt": "x"}\n{"id": "A", "prompt": "y"}', "has the id 'A'"),
         (

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.batch.worktrees import Worktrees, worktrees_of
+from agent_ls.batch.worktrees import Worktrees, in_use, is_in_worktree, worktrees_of
 from agent_ls.cli.main import main
 from agent_ls.domain.errors import WorkspaceError
 from tests.batch.conftest import WRITES, command, run
@@ -214,6 +214,33 @@ async def test_nobody_merges_or_drops_where_a_run_works(shell: Shell, project: P
         assert (await shell.listed())[0]["is_in_use"] is True
         assert checkout.folder.exists()
     assert (await shell.listed())[0]["is_in_use"] is False
+
+
+@pytest.mark.heavy
+async def test_nobody_drops_where_a_session_is_resumed(shell: Shell, project: Path) -> None:
+    folder = await made(project)
+    assert is_in_worktree(folder)
+    assert not is_in_worktree(project)
+    async with in_use(folder):
+        code, _, err = await shell.run("worktrees", "drop", "one", "--force")
+        assert (code, "a run works in the worktree one" in err) == (3, True)
+    assert (await shell.run("worktrees", "drop", "one"))[0] == 0
+
+
+@pytest.mark.heavy
+async def test_a_repository_made_inside_is_named_before_it_is_dropped(
+    shell: Shell, project: Path
+) -> None:
+    folder = await made(project)
+    git(folder, "init", "-q", "lib")
+    (folder / "lib/work.txt").write_text("work\n")
+    git(folder / "lib", "add", ".")
+    git(folder / "lib", "commit", "-qm", "Inside")
+    code, _, err = await shell.run("worktrees", "drop", "one")
+    assert (code, "submodules' folders: lib." in err) == (3, True)
+    assert (folder / "lib/work.txt").exists()
+    assert (await shell.run("worktrees", "drop", "one", "--force"))[0] == 0
+    assert not folder.exists()
 
 
 @pytest.mark.parametrize(
