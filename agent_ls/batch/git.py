@@ -91,7 +91,7 @@ def _verb(arguments: tuple[str, ...]) -> str:
 
 
 def _reason(said: str) -> str:
-    """Return what git says of a failure: its errors and what stands before the first, at an end."""
+    """Return what git says of a failure: its errors, and the line before the first of them."""
     lines = [one.strip() for one in said.splitlines() if one.strip()]
     first = next((at for at, one in enumerate(lines) if one.startswith(_ERRORS)), len(lines) - 1)
     named = [one for one in lines[first:] if one.startswith(_ERRORS)] or lines[-1:]
