@@ -214,9 +214,10 @@ async function pickModel({ server, conversation, setup }: Parts): Promise<void> 
   const found = await chooseModel(server, conversation.state.model);
   if (!found) return;
   const { model, efforts } = found;
-  const effort = efforts.length ? await chooseEffort(found, before) : "";
-  if (effort === undefined) return;
   const isFirst = !conversation.choices?.model || setup.state.access?.isMissing;
+  // The first time, one question is enough; the model's own button asks about both.
+  const effort = efforts.length && !isFirst ? await chooseEffort(found, before) : "";
+  if (effort === undefined) return;
   await conversation.configure({ model, ...(effort !== before && { effort }) });
   if (isFirst) await keep("model", model);
 }
