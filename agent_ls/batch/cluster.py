@@ -131,7 +131,7 @@ def _security(distributed: Any, certificates: Certificates) -> Any:
 
 @asynccontextmanager
 async def _local(distributed: Any, jobs: int) -> AsyncGenerator[Any]:
-    cluster = await distributed.LocalCluster(
+    starting = distributed.LocalCluster(
         n_workers=jobs,
         threads_per_worker=1,
         security=distributed.Security.temporary(),
@@ -143,6 +143,14 @@ async def _local(distributed: Any, jobs: int) -> AsyncGenerator[Any]:
         asynchronous=True,
         silence_logs=50,
     )
+    try:
+        cluster = await starting
+    except RuntimeError as error:
+        await starting.close()
+        raise SettingsError(
+            f"The {jobs} workers could not be started here: {error} "
+            "Was one killed, such as for its memory? Try again, or with fewer --jobs."
+        ) from error
     try:
         yield cluster
     finally:

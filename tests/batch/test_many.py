@@ -13,6 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
+from agent_ls.batch.attempt import LEASE_S
 from agent_ls.store.batch_queue import FINISHED, BatchQueue, TaskState
 from tests.batch.conftest import command, queue_of, run
 from tests.batch.test_batch import workers_of
@@ -50,6 +51,17 @@ async def _finished(queue: BatchQueue) -> int:
     return sum(state in FINISHED for state in states)
 
 
+async def _has_begun(queue: BatchQueue, since_ms: list[int]) -> bool:
+    """Say whether a task runs whose claim is newer than the first look."""
+    for batch in await queue.batches():
+        look = await queue.look(batch.batch_id)
+        since_ms[:] = since_ms or [look.now_ms]
+        ends_ms = since_ms[0] + LEASE_S * 1000
+        if any(one.state == TaskState.RUNNING and one.lease_ms > ends_ms for one in look.tasks):
+            return True
+    return False
+
+
 async def _disturbed(
     process: asyncio.subprocess.Process, env: Mapping[str, str], every_s: float, until_done: int
 ) -> bool:
@@ -58,7 +70,8 @@ async def _disturbed(
     The process is then killed, and with it the scheduler, which lives in it.
     """
     loop = asyncio.get_running_loop()
-    next_s = loop.time() + every_s
+    next_s = 0.0
+    since_ms: list[int] = []
     chance = random.Random(7)
     async with queue_of(env) as queue:
         while process.returncode is None:
@@ -66,7 +79,10 @@ async def _disturbed(
             if until_done and await _finished(queue) >= until_done:
                 process.kill()
                 return True
-            if loop.time() >= next_s:
+            if not next_s and await _has_begun(queue, since_ms):
+                # Workers that are killed before there is a cluster leave none to go on with.
+                next_s = loop.time() + every_s
+            if next_s and loop.time() >= next_s:
                 next_s += every_s
                 try:
                     workers = workers_of(process.pid)

@@ -50,15 +50,17 @@ def browse(page: str) -> None:
     asyncio.get_running_loop().run_in_executor(None, lambda: urllib.request.urlopen(page).read())
 
 
-async def take_first(_question: str, options: tuple[str, ...]) -> QuestionAnswer:
-    """Answer a question as a user who takes the default, which is offered first."""
-    return QuestionAnswer(text=options[0], by="user")
+async def take_default(
+    _question: str, options: tuple[str, ...], default: str = ""
+) -> QuestionAnswer:
+    """Answer a question as a user who takes the default, else what is offered first."""
+    return QuestionAnswer(text=default or options[0], by="user")
 
 
 async def call(servers: Servers, name: str) -> None:
     tool = servers.tools[name]
     arguments = tool.Arguments.model_validate(ARGUMENTS.get(name.split("/")[1], {}))
-    await tool.run(arguments, SimpleNamespace(is_approved=False, ask=take_first))
+    await tool.run(arguments, SimpleNamespace(is_approved=False, ask=take_default))
 
 
 async def use(servers: Servers) -> None:
