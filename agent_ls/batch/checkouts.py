@@ -166,16 +166,30 @@ async def check_out(
     """
     avoid = _avoid(folder, repository)
     bare = await _bare(place, repository, avoid)
+    # A fetch fails where another one changes a shallow repository, or a worktree is half made.
+    async with held_file(bare.with_name(f"{bare.name}.lock")) as descriptor:
+        await _locked(descriptor)
+        made = await _begin(bare, folder, repository, ref, base_commit, avoid)
+    await made.git("reset", "--quiet", "--hard")
+    return made
+
+
+async def _begin(
+    bare: Path,
+    folder: Path,
+    repository: str,
+    ref: str,
+    base_commit: str,
+    avoid: tuple[Path, ...],
+) -> Checkout:
+    """Make a worktree without its files."""
     here = partial(git, cwd=bare, avoid=avoid, env={"GIT_DIR": str(bare)})
     pinned = f"refs/agent-ls/{folder.name}"
     if repository and (not _is_folder(repository) or _has_git(Path(repository))):
         # A shallow clone, as CI makes, gives nothing without the second word.
         fetch = ("fetch", "--update-shallow", "--no-write-fetch-head", "--quiet", "--no-tags")
         refs = f"+{base_commit or ref}:{pinned}"
-        # Git fails where several fetch from one shallow clone at once.
-        async with held_file(bare.with_name(f"{bare.name}.lock")) as descriptor:
-            await _locked(descriptor)
-            await here(*fetch, "--", repository, refs, is_fetch=True)
+        await here(*fetch, "--", repository, refs, is_fetch=True)
     else:
         await _import(bare, repository, pinned, folder, avoid)
     commit = (await here("rev-parse", f"{pinned}^{{commit}}")).decode().strip()
@@ -186,7 +200,8 @@ async def check_out(
     made = Checkout(folder, bare, commit, avoid)
     await made.remove()
     folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    await here("worktree", "add", "--quiet", "--force", "--detach", str(folder), commit)
+    add = ("worktree", "add", "--quiet", "--force", "--detach", "--no-checkout")
+    await here(*add, str(folder), commit)
     return made
 
 

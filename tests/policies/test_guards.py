@@ -199,7 +199,7 @@ MODES = {
         Mode.ASK,
         EDIT,
         (),
-        Expected(Ask, says=("edit_file changes files",)),
+        Expected(Ask, says=("changes to files ask first",)),
         BROAD,
     ),
     "a-granted-edit-runs": (Mode.ASK, EDIT, ("edit",), ALLOWED, None),
