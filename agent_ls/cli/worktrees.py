@@ -127,15 +127,13 @@ async def _drop(repository: Worktrees, arguments: argparse.Namespace) -> int:
                     "all the same"
                 ) from None
             changes = []
-        if inner and not arguments.force:
-            raise WorkspaceError(
-                f"{name} has files that no merge brings home, in repositories of their own or in "
-                f"submodules' folders: {', '.join(inner)}. Copy what you need from "
-                f"{repository.folder(name)}; --force deletes it all the same"
-            )
-        if changes and not arguments.force:
+        if (changes or inner) and not arguments.force:
             sys.stderr.write(f"agent-ls: {name} has changes that are not merged:\n")
             _name(changes)
+            for one in inner:
+                sys.stderr.write(
+                    f"{one}/ has files that no merge brings home: copy them yourself\n"
+                )
             sys.stderr.write(
                 f"`agent-ls worktrees merge {name}` merges them; `agent-ls worktrees drop {name} "
                 "--force` deletes them.\n"
