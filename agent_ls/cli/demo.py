@@ -82,9 +82,10 @@ class _Story:
         log = self._place / "server.log"
         env = {**os.environ, **self._places(), **variables}
         command = [sys.executable, "-P", "-m", "agent_ls", "serve"]
-        await self._editor.begin(command, env=env, log=log)
-        self._say(f"The editor started the server and opened {self._project.name}/.")
+        log.touch()
         try:
+            await self._editor.begin(command, env=env, log=log)
+            self._say(f"The editor started the server and opened {self._project.name}/.")
             ended = await self._turn()
             self._editor.save_all()
         except Exception as error:

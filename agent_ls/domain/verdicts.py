@@ -1,4 +1,4 @@
-"""The verdicts of policies: closed unions, one per socket. The machine acts on them.
+"""The verdicts of policies: closed unions, one per extension point. The machine acts on them.
 
 A feature that does not fit needs a new verdict here, never a branch in a phase.
 """

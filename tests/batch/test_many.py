@@ -94,11 +94,11 @@ async def _disturbed(
 
 
 @pytest.mark.parametrize(
-    ("count", "every_s"),
-    [pytest.param(16, 4.0), pytest.param(500, 10.0, marks=pytest.mark.long)],
+    ("count", "every_s", "least"),
+    [pytest.param(16, 4.0, 0.75), pytest.param(500, 10.0, 0.9, marks=pytest.mark.long)],
 )
 async def test_each_task_is_finished_once_while_workers_and_the_scheduler_die(
-    home: dict[str, str], shop: Path, tmp_path: Path, count: int, every_s: float
+    home: dict[str, str], shop: Path, tmp_path: Path, count: int, every_s: float, least: float
 ) -> None:
     marks, tasks = tmp_path / "marks", tmp_path / "tasks.jsonl"
     rows = [{"id": f"t{at}", "repository": "shop", "prompt": "Count"} for at in range(count)]
@@ -136,4 +136,5 @@ async def test_each_task_is_finished_once_while_workers_and_the_scheduler_die(
         row.task_id for row in found
     }
     assert sum(b"made.txt" in patch for patch in patches) <= len(ran)
-    assert len(ran) >= count * 0.75
+    # Each kill may cut one off before it does anything.
+    assert len(ran) >= count * least
