@@ -1,4 +1,4 @@
-"""The agent loop: machine, phases, call scheduling, recorder, state, view, extension points and ports.
+"""The agent loop: machine, phases, call scheduling, recorder, state, extension points and ports.
 
 It imports no concrete policy, tool, provider or editor; ``assembly`` injects them.
 """
