@@ -90,7 +90,7 @@ test-python: setup
 test-stories: setup node-tools editors $(CLIENT_MODULES)
 	scripts/test_editors.sh story
 
-test-real: setup node-tools editors
+test-real: setup node-tools editors $(CLIENT_MODULES)
 	scripts/test_editors.sh "(editor or e2e or heavy) and not long and not smoke"
 
 test-client: setup $(if $(CLIENT),$(CLIENT_MODULES))
@@ -114,7 +114,7 @@ real-model: setup
 	@tests/real_model/install.sh || { [ "$$CI" != true ] && \
 		echo "the small real model could not be installed; its tests will be skipped" >&2; }
 
-test-all: setup node-tools editors real-model test-client
+test-all: setup node-tools editors $(CLIENT_MODULES) real-model test-client
 	scripts/test_newer.sh "not long and not editor and not e2e" -n 2 --dist worksteal
 	$(PYTEST) -m "long or not long" --timeout 3600
 
