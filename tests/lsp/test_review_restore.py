@@ -164,7 +164,7 @@ ROWS = {
     "unknown_turn": Row(
         lambda _: {"turnId": "trn_9"}, "known of a turn trn_9", _AFTER, has_new=True
     ),
-    "no_turn": Row(lambda _: {}, "needs the turn", _AFTER, has_new=True),
+    "no_turn": Row(lambda _: {}, "Name the turn", _AFTER, has_new=True),
     "call_of_a_later_turn": Row(
         lambda one: {**one.call(1, 0), **_of_turn(one)},
         "no call",

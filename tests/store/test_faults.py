@@ -236,7 +236,7 @@ async def test_a_damaged_file_is_told_when_it_is_opened_and_stays_as_it_is(
 @pytest.mark.parametrize(
     "change",
     [
-        "DROP TABLE calls",
+        "DROP TABLE batch_tasks",
         "ALTER TABLE events RENAME COLUMN body TO corpse",
         "DELETE FROM alembic_version",
     ],
