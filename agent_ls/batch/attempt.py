@@ -171,8 +171,7 @@ class _Attempt:
             return await self._worked()
         except (WorkspaceError, OSError) as error:
             # The same would happen on every host, or the user has to see to this one.
-            result = TaskResult(failure_reason=str(error), host=socket.gethostname())
-            return await self._finish(TaskState.FAILED, result, b"")
+            return await self._fail(str(error))
 
     async def _worked(self) -> Outcome:
         files = self._task.check_files
@@ -188,7 +187,11 @@ class _Attempt:
             await self._until_free()
         state = await self._state()
         checkout = await self._checked_out(state)
-        if state is None or state.turn is None or state.turn.ended is None:
+        patch: bytes | None = None
+        if state is not None and state.turn is not None and state.turn.ended is not None:
+            # An earlier attempt may have laid the check's files over the agent's.
+            patch = await checkout.kept_patch()
+        else:
             is_open = state is not None and state.turn is not None
             code = await self._agent(checkout, is_open=is_open)
             await self._find_session()
@@ -201,17 +204,17 @@ class _Attempt:
                 if code < 0 or code > _SIGNALLED:
                     return await self._give_back(is_death=True)
                 words = self._last_words(code)
-                result = TaskResult(failure_reason=words, host=socket.gethostname())
-                return await self._finish(TaskState.FAILED, result, b"")
+                return await self._fail(words)
             if state.turn.ended is None:
                 # It was killed, such as for its memory; another attempt resumes it.
                 return await self._give_back(is_death=True)
-        return await self._settle(checkout, state)
+        return await self._settle(checkout, state, patch)
 
-    async def _settle(self, checkout: Checkout, state: SessionState) -> Outcome:
+    async def _settle(
+        self, checkout: Checkout, state: SessionState, patch: bytes | None
+    ) -> Outcome:
+        """Store what came of a turn; ``patch`` is what it had changed if that is known."""
         turn = result_of(state)
-        # An earlier attempt may have laid the check's files over the agent's.
-        patch = await checkout.kept_patch()
         if patch is None:
             patch = await checkout.patch(self._branch)
         result = TaskResult.of_turn(turn, socket.gethostname())
@@ -225,18 +228,24 @@ class _Attempt:
                 result = result.with_broken_check(str(error))
             is_done = is_done and result.check == "passed"
         done = TaskState.DONE if is_done else TaskState.FAILED
-        outcome = await self._finish(done, result, patch)
+        outcome = await self._finish(done, result, patch, await self._cost_of(state))
         if outcome == "settled":
             await checkout.remove()
             self._log_file.unlink(missing_ok=True)
         return outcome
 
-    async def _finish(self, state: TaskState, result: TaskResult, patch: bytes) -> Outcome:
+    async def _fail(self, why: str) -> Outcome:
+        result = TaskResult(failure_reason=why, host=socket.gethostname())
+        return await self._finish(TaskState.FAILED, result, b"", await self._cost_usd())
+
+    async def _finish(
+        self, state: TaskState, result: TaskResult, patch: bytes, cost_usd: float
+    ) -> Outcome:
         is_stored = await self._queue.finish(
             self._claim,
             state,
             result.model_dump_json(),
-            cost_usd=await self._cost_usd(),
+            cost_usd=cost_usd,
             patch=patch,
             session_id=self._session_id,
         )

@@ -14,12 +14,11 @@ import shutil
 import socket
 import stat
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from agent_ls.batch.git import FIXED_DATE, git, held_file
+from agent_ls.batch.git import FIXED_DATE, git
 from agent_ls.domain.edits import MoveFile
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.events import (
@@ -34,12 +33,11 @@ from agent_ls.domain.images import FileImage
 from agent_ls.loop.ports.store import Store
 from agent_ls.loop.state.folding import fold_all
 from agent_ls.loop.state.state import TurnState
-from agent_ls.processes.file_locks import lock_now
+from agent_ls.processes.file_locks import held_file, locked
 from agent_ls.safety.paths import components_below
 
 _EMPTY = "an empty folder"
 _MAX_NAMED = 5
-_LOOK_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +70,13 @@ class Checkout:
         """
         tree = await self.tree()
         await self._check_inner(tree)
-        patch = await self.diff(tree)
         message = f"{branch}\n".encode()
-        made = await self.git("commit-tree", tree, "-p", self.base_commit, data=message)
-        commit = made.decode().strip()
-        if patch:
-            await self.git("update-ref", f"refs/heads/{branch}", commit)
-        await self.git("update-ref", self._ended, commit)
+        patch, made = await asyncio.gather(
+            self.diff(tree), self.git("commit-tree", tree, "-p", self.base_commit, data=message)
+        )
+        refs = [self._ended, f"refs/heads/{branch}"] if patch else [self._ended]
+        rows = "".join(f"update {ref} {made.decode().strip()}\n" for ref in refs)
+        await self.git("update-ref", "--stdin", data=rows.encode())
         return patch
 
     async def kept_patch(self) -> bytes | None:
@@ -111,7 +109,7 @@ class Checkout:
         These are repositories that were made inside, and what was written into the empty folder of
         a submodule.
         """
-        base, now = [await self._links(one) for one in (self.base_commit, tree)]
+        base, now = await asyncio.gather(self._links(self.base_commit), self._links(tree))
         made = [path for path, commit in now.items() if base.get(path) != commit]
         return made + [
             one for one in base if await asyncio.to_thread(_is_filled, self.folder / one)
@@ -168,7 +166,7 @@ async def check_out(
     bare = await _bare(place, repository, avoid)
     # A fetch fails where another one changes a shallow repository, or a worktree is half made.
     async with held_file(bare.with_name(f"{bare.name}.lock")) as descriptor:
-        await _locked(descriptor)
+        await locked(descriptor)
         made = await _begin(bare, folder, repository, ref, base_commit, avoid)
     await made.git("reset", "--quiet", "--hard")
     return made
@@ -394,15 +392,6 @@ async def _import(
         await here("update-ref", pinned, made.decode().strip())
     finally:
         index.unlink(missing_ok=True)
-
-
-async def _locked(descriptor: int) -> None:
-    """Wait for the lock; not in threads, of which many waiting ones would leave none."""
-    while True:
-        with suppress(BlockingIOError):
-            lock_now(descriptor)
-            return
-        await asyncio.sleep(_LOOK_S)
 
 
 def _is_filled(folder: Path) -> bool:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from agent_ls.domain.errors import WorkspaceError
@@ -69,17 +68,6 @@ async def git(
         words = _reason(problem.decode(errors="replace")) or f"exit code {code}"
         raise WorkspaceError(f"git {_verb(arguments)} failed: {words}")
     return said
-
-
-@asynccontextmanager
-async def held_file(path: Path) -> AsyncGenerator[int]:
-    """Yield a descriptor to lock; the lock ends with it, also when the process is killed."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 _PLACES = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"})

@@ -19,16 +19,18 @@ from pathlib import Path
 import platformdirs
 
 from agent_ls.batch.checkouts import Checkout, bare_of, check_out, existing
-from agent_ls.batch.git import git, held_file
+from agent_ls.batch.git import git
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.images import MAX_KEPT_BYTES, FileImage, is_text
+from agent_ls.domain.permissions import PERMISSIONS, Modes
 from agent_ls.loop.ports.commands import CommandChange
-from agent_ls.processes.file_locks import lock, lock_now, lock_shared
+from agent_ls.processes.file_locks import held_file, lock_now, lock_shared, locked
 from agent_ls.safety.git_places import top_of
 from agent_ls.workspace.disk_files import MAX_BYTES
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-_FILES = {"100644": 0o644, "100755": 0o755}
+_PLAIN, _EXECUTABLE = "100644", "100755"
+_PLAIN_MODE, _EXECUTABLE_MODE = 0o644, 0o755
 _KINDS = {"120000": "a symbolic link", "160000": "a repository of its own"}
 _ABSENT = "000000"
 _DEPTH = 3
@@ -88,7 +90,7 @@ class Worktrees:
                 if found is not None:
                     break
                 # Another process may make it, or drop it, before this one has the lock.
-                await asyncio.to_thread(lock, descriptor)
+                await locked(descriptor)
                 if await self.find(name) is None:
                     await self._make(name)
                     is_new = True
@@ -179,7 +181,7 @@ class Worktrees:
     async def _alone(self) -> AsyncGenerator[None]:
         """Let no other process make or drop worktrees of this repository."""
         async with self._locked("") as descriptor:
-            await asyncio.to_thread(lock, descriptor)
+            await locked(descriptor)
             yield
 
     def _locked(self, name: str) -> AbstractAsyncContextManager[int]:
@@ -231,24 +233,17 @@ async def tree_changes(checkout: Checkout, tree: str) -> list[TreeChange]:
 
 
 async def as_command_changes(
-    checkout: Checkout, changes: Sequence[TreeChange]
+    checkout: Checkout, changes: Sequence[TreeChange], top: Path
 ) -> tuple[list[CommandChange], dict[str, str]]:
-    """Return changes with their contents, and why the others cannot be merged, by path."""
+    """Return changes of the files in ``top``, and why the others cannot be merged, by path."""
     why = {one.path: reason for one in changes if (reason := _hindrance(one))}
+    sizes = await _sizes(checkout, [oid for one in changes for oid in _blobs(one)])
+    for one in changes:
+        if any(sizes.get(oid, 0) > MAX_KEPT_BYTES for oid in _blobs(one)):
+            why[one.path] = f"it is larger than {MAX_KEPT_BYTES // 2**20} MiB; copy it yourself"
     wanted = [one for one in changes if one.path not in why]
     contents = await _contents(checkout, {oid for one in wanted for oid in _blobs(one)})
-    found: list[CommandChange] = []
-    for one in wanted:
-        sides = [
-            None if mode == _ABSENT else contents[oid]
-            for mode, oid in zip(one.modes, one.blobs, strict=True)
-        ]
-        if any(data is not None and len(data) > MAX_KEPT_BYTES for data in sides):
-            why[one.path] = f"it is larger than {MAX_KEPT_BYTES // 2**20} MiB; copy it yourself"
-            continue
-        before, after = sides
-        found.append(_change(one, before, after))
-    return found, why
+    return [_change(one, contents, top / one.path) for one in wanted], why
 
 
 async def notes_on(checkout: Checkout) -> list[str]:
@@ -286,16 +281,35 @@ def _hindrance(change: TreeChange) -> str:
     return ""
 
 
-def _change(change: TreeChange, before: bytes | None, after: bytes | None) -> CommandChange:
-    modes = (_FILES.get(change.modes[0]), _FILES.get(change.modes[1]))
-    if change.modes[0] == change.modes[1] or (modes[1] == _FILES["100644"] and before is None):
-        # Others than git's two, such as those of a private file, stay.
-        modes = (None, None)
+def _change(change: TreeChange, contents: Mapping[str, bytes], place: Path) -> CommandChange:
+    before, after = (
+        None if mode == _ABSENT else contents[oid]
+        for mode, oid in zip(change.modes, change.blobs, strict=True)
+    )
+    modes = _modes(change, place)
     sides = [one for one in (before, after) if one is not None]
     images = None
     if not all(is_text(one) and len(one) <= MAX_BYTES for one in sides):
         images = _image(before, modes[0]), _image(after, modes[1])
     return CommandChange(change.path, before, after, images=images, modes=modes)
+
+
+def _modes(change: TreeChange, place: Path) -> Modes:
+    """Return the permissions before and after; None: they stay as they are, or there is no file."""
+    before, after = change.modes
+    if before == after or (before == _ABSENT and after == _PLAIN):
+        return None, None
+    if before == _ABSENT:
+        return None, _EXECUTABLE_MODE
+    try:
+        # Git knows of one bit only; the others, such as those of a private file, are the user's.
+        mode = place.stat().st_mode & PERMISSIONS
+    except OSError:
+        mode = _PLAIN_MODE if before == _PLAIN else _EXECUTABLE_MODE
+    if after == _ABSENT:
+        return mode, None
+    # As git does it: who may read the file may run it.
+    return mode, mode & ~0o111 | ((mode & 0o444) >> 2 if after == _EXECUTABLE else 0)
 
 
 def _image(data: bytes | None, mode: int | None) -> FileImage | None:
@@ -307,9 +321,19 @@ def _image(data: bytes | None, mode: int | None) -> FileImage | None:
     )
 
 
+async def _sizes(checkout: Checkout, blobs: Iterable[str]) -> Mapping[str, int]:
+    """Return the sizes in bytes of those objects that the repository has."""
+    said = await checkout.git("cat-file", "--batch-check", data=_lines(blobs))
+    rows = [one.split(" ") for one in said.decode().splitlines()]
+    return {row[0]: int(row[2]) for row in rows if row[1] == "blob"}
+
+
+def _lines(blobs: Iterable[str]) -> bytes:
+    return "".join(f"{oid}\n" for oid in sorted(blobs)).encode()
+
+
 async def _contents(checkout: Checkout, blobs: Iterable[str]) -> Mapping[str, bytes]:
-    wanted = "".join(f"{oid}\n" for oid in sorted(blobs)).encode()
-    said = await checkout.git("cat-file", "--batch", data=wanted)
+    said = await checkout.git("cat-file", "--batch", data=_lines(blobs))
     found: dict[str, bytes] = {}
     at = 0
     while (end := said.find(b"\n", at)) >= 0:

@@ -41,7 +41,7 @@ async def merge_into(
         elif isinstance(verdict, Ask):
             remarks.append(verdict.reason)
     allowed = [one for one in changes if one.path not in left]
-    contents, others = await as_command_changes(checkout, allowed)
+    contents, others = await as_command_changes(checkout, allowed, top)
     left |= others
     code, merged = 0, list[str]()
     if contents:

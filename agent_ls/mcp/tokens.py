@@ -15,11 +15,10 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from agent_ls.domain.record import Record
-from agent_ls.processes.file_locks import lock_now
+from agent_ls.processes.file_locks import locked
 from agent_ls.safety.user_files import changing, user_file
 
 _MAX_RENEWAL_S = 30.0
-_LOOK_AGAIN_S = 0.05
 
 
 class Login(Record):
@@ -92,17 +91,12 @@ class Renewal:
 
     async def begin(self) -> None:
         """Wait for the others; where that is not possible or takes too long, go on."""
+        # A timeout is one of these errors.
         with suppress(OSError):
             self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._handle = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            end_s = time.monotonic() + _MAX_RENEWAL_S
-            while time.monotonic() < end_s:
-                try:
-                    lock_now(self._handle)
-                except BlockingIOError:
-                    await asyncio.sleep(_LOOK_AGAIN_S)
-                else:
-                    return
+            async with asyncio.timeout(_MAX_RENEWAL_S):
+                await locked(self._handle)
 
     def end(self) -> None:
         """Let the others go on."""

@@ -336,7 +336,7 @@ _WITH_SESSIONS = batch_tasks.outerjoin(
 
 def _with_costs(*, is_brief: bool = False) -> sa.Select[Any]:
     texts = ("spec", "labels", "result") if is_brief else ()
-    without = ("patch", "cost_usd", *texts)
+    without = ("patch", "cost_usd", "earlier_sessions", *texts)
     return sa.select(
         *(column for column in batch_tasks.c if column.name not in without),
         *(sa.literal("").label(name) for name in texts),
@@ -392,6 +392,7 @@ def _replay(db: sa.Connection, batch_id: str) -> int:
         "state": TaskState.WAITING,
         "plays": table.plays + 1,
         "earlier_usd": table.earlier_usd + table.cost_usd,
+        "earlier_sessions": table.earlier_sessions + table.session_id + " ",
         "cost_usd": 0.0,
         "deaths": 0,
         "patch": None,

@@ -44,6 +44,7 @@ def turn_costs(db: sa.Connection, since_ms: int) -> list[TurnCost]:
     query = (
         sa.select(
             table.execution_id,
+            table.session_id,
             table.started_ms,
             table.cost_usd,
             table.total_tokens,
@@ -59,19 +60,32 @@ def turn_costs(db: sa.Connection, since_ms: int) -> list[TurnCost]:
         # Ids sort by time, so the source of a fork comes before it.
         .order_by(table.started_ms, table.session_id)
     )
+    earlier = _earlier_plays(db)
     found: dict[str, TurnCost] = {}
     for row in db.execute(query):
+        labels, spec = earlier.get(row.session_id, (row.labels or "", row.spec or ""))
         cost = TurnCost(
             row.started_ms,
             row.cost_usd,
             row.total_tokens,
             row.project,
             row.user_name,
-            row.labels or "",
-            row.spec or "",
+            labels,
+            spec,
         )
         found.setdefault(row.execution_id, cost)
     return list(found.values())
+
+
+def _earlier_plays(db: sa.Connection) -> dict[str, tuple[str, str]]:
+    """Return labels and spec of tasks that were played again, by each earlier session."""
+    table = batch_tasks.c
+    query = sa.select(table.labels, table.spec, table.earlier_sessions)
+    return {
+        session_id: (row.labels, row.spec)
+        for row in db.execute(query.where(table.earlier_sessions != ""))
+        for session_id in row.earlier_sessions.split()
+    }
 
 
 def model_costs(db: sa.Connection, since_ms: int) -> list[ModelCost]:

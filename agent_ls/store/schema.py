@@ -188,8 +188,10 @@ batch_tasks = sa.Table(
     *_counts("started_ms", "finished_ms"),
     # Attempts that neither ended nor were given back.
     *_counts("deaths"),
-    # How often the task was put back after it had failed, and what that had cost.
+    # How often the task was put back after it had failed, what that had cost, and its sessions,
+    # each with a space after it.
     *_counts("plays"),
+    _text("earlier_sessions"),
     sa.Column("earlier_usd", sa.Double, nullable=False, server_default="0"),
     # What came of it, as JSON, and the changes as a patch of git.
     _text("result"),

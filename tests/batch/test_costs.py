@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from datetime import datetime
@@ -14,7 +15,7 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
 from agent_ls.session.forking import forked
-from agent_ls.store.batch_queue import Batch, BatchQueue, Claim, NewTask
+from agent_ls.store.batch_queue import Batch, BatchQueue, Claim, NewTask, TaskState
 from agent_ls.store.sql_store import SqlStore
 
 Told = Callable[..., dict[str, dict[str, float]]]
@@ -100,6 +101,22 @@ def test_costs_add_up_by(told: Told, by: str, expected: dict[str, float]) -> Non
     # The sub-agent's half dollar is told to its parent by an event that is not in this story.
     assert total["cost_usd"] == 1.375
     assert total["turns"] == 3
+
+
+async def test_a_task_that_is_played_again_keeps_the_labels_of_what_it_has_cost(
+    place_with_costs: str, store: SqlStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    queue = BatchQueue(store)
+    [row] = await queue.tasks("bat_1")
+    claim = Claim("bat_1", "t", row.attempt, row.owner, row, "{}")
+    await queue.finish(claim, TaskState.FAILED, "{}", cost_usd=0.125, patch=b"")
+    assert await queue.replay("bat_1") == 1
+    command = ["costs", "--store", place_with_costs, "--json", "--by", "label"]
+    assert await asyncio.to_thread(main, command) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert {one["name"]: one["cost_usd"] for one in rows} == {
+        "(none)": 1.25, "nightly": 0.125, "team a": 0.125,
+    }  # fmt: skip
 
 
 def test_what_is_older_is_left_out(told: Told) -> None:

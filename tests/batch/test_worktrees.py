@@ -339,6 +339,40 @@ async def test_what_cannot_be_merged_is_named_and_stays(shell: Shell, project: P
 
 
 @pytest.mark.heavy
+async def test_a_merge_changes_the_executable_bit_and_no_other(shell: Shell, project: Path) -> None:
+    # As an umask of 002 and as a private file have them, of which git knows nothing.
+    for name, mode in (("on", 0o664), ("off", 0o775), ("private", 0o600), ("gone", 0o640)):
+        (project / name).write_text("1\n")
+        (project / name).chmod(mode)
+    commit(project)
+    folder = await made(project)
+    for name, mode in (("on", 0o755), ("off", 0o644), ("private", 0o755)):
+        (folder / name).write_text("2\n")
+        (folder / name).chmod(mode)
+    (folder / "gone").unlink()
+    assert (await shell.run("worktrees", "merge", "one"))[0] == 0
+    assert modes_in(project) == {"on": 0o775, "off": 0o664, "private": 0o700}
+    assert (await shell.run("undo", "--all"))[0] == 0
+    assert modes_in(project) == {"on": 0o664, "off": 0o775, "private": 0o600, "gone": 0o640}
+
+
+def modes_in(folder: Path) -> dict[str, int]:
+    found = {name: folder / name for name in ("on", "off", "private", "gone")}
+    return {name: one.stat().st_mode & 0o777 for name, one in found.items() if one.exists()}
+
+
+@pytest.mark.heavy
+async def test_a_large_file_is_named_and_the_rest_is_merged(shell: Shell, project: Path) -> None:
+    folder = await made(project)
+    (folder / "large.bin").write_bytes(bytes(8 * 2**20 + 1))
+    (folder / "new.txt").write_text("x\n")
+    code, out, _ = await shell.run("worktrees", "merge", "one")
+    assert (code, "large.bin: not merged, it is larger than 8 MiB" in out) == (2, True)
+    assert ((project / "new.txt").exists(), (project / "large.bin").exists()) == (True, False)
+    assert [row["files"] for row in await shell.listed()] == [["large.bin"]]
+
+
+@pytest.mark.heavy
 async def test_what_git_cannot_read_hides_nothing(shell: Shell, project: Path) -> None:
     folder = await made(project)
     await made(project, "two")

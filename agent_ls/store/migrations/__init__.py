@@ -10,7 +10,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010")
 """All schema versions, oldest first; a test compares them with the files in ``versions``."""
 HEAD = REVISIONS[-1]
 
