@@ -3,7 +3,7 @@
 #   make check        format, lint, types, import contract, rules about the repository, links of the pages
 #   make test         what needs no editor and few processes, and one story through a real server
 #   make test-stories the main job in each real editor and server: about ten minutes
-#   make test-real    what needs servers, real editors, PostgreSQL or many processes: about an hour
+#   make test-real    what needs servers, real editors, PostgreSQL or many processes: an hour or more
 #   make test-newer   the unit tests on each newer Python that this machine has
 #   make test-newest  the unit tests on the newest Python that this machine has
 #   make test-all     all of these, the long ones, and a small real model
@@ -84,8 +84,9 @@ test: setup $(if $(CLIENT),$(CLIENT_MODULES))
 
 UNIT := not long and not editor and not e2e and not heavy
 
+# The rules about the repository are a part of `make check`.
 test-python: setup
-	$(PYTEST) -m "($(UNIT)) or smoke"
+	$(PYTEST) -m "($(UNIT)) or smoke" --ignore tests/tidy
 
 test-stories: setup node-tools editors $(CLIENT_MODULES)
 	scripts/test_editors.sh story
@@ -102,7 +103,6 @@ $(CLIENT_MODULES): vscode-client/package-lock.json
 	cd vscode-client && npm ci --silent
 	@touch $@
 
-# The rules about the repository are the same on all interpreters.
 test-newer: setup
 	scripts/test_newer.sh "$(UNIT)" -n 2 --dist worksteal --ignore tests/tidy
 

@@ -6,6 +6,7 @@ Run by ``make generate``; a tidy test says when the page is stale, and tries eve
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import json
 import sys
@@ -297,6 +298,7 @@ def _other_number(default: float, schema: Mapping[str, Any]) -> float:
     return default / 2 if isinstance(default, float) else default // 2
 
 
+@functools.cache
 def _field_docs(model: type[BaseModel]) -> dict[str, str]:
     """Return the text under each field of a class, on one line."""
     try:
