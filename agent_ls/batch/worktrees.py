@@ -237,11 +237,12 @@ async def as_command_changes(
 ) -> tuple[list[CommandChange], dict[str, str]]:
     """Return changes of the files in ``top``, and why the others cannot be merged, by path."""
     why = {one.path: reason for one in changes if (reason := _hindrance(one))}
-    sizes = await _sizes(checkout, [oid for one in changes for oid in _blobs(one)])
-    for one in changes:
-        if any(sizes.get(oid, 0) > MAX_KEPT_BYTES for oid in _blobs(one)):
-            why[one.path] = f"it is larger than {MAX_KEPT_BYTES // 2**20} MiB; copy it yourself"
     wanted = [one for one in changes if one.path not in why]
+    sizes = await _sizes(checkout, {oid for one in wanted for oid in _blobs(one)})
+    for one in wanted:
+        if any(sizes[oid] > MAX_KEPT_BYTES for oid in _blobs(one)):
+            why[one.path] = f"it is larger than {MAX_KEPT_BYTES // 2**20} MiB; copy it yourself"
+    wanted = [one for one in wanted if one.path not in why]
     contents = await _contents(checkout, {oid for one in wanted for oid in _blobs(one)})
     return [_change(one, contents, top / one.path) for one in wanted], why
 
@@ -322,10 +323,10 @@ def _image(data: bytes | None, mode: int | None) -> FileImage | None:
 
 
 async def _sizes(checkout: Checkout, blobs: Iterable[str]) -> Mapping[str, int]:
-    """Return the sizes in bytes of those objects that the repository has."""
+    """Return the sizes in bytes of files' contents."""
     said = await checkout.git("cat-file", "--batch-check", data=_lines(blobs))
     rows = [one.split(" ") for one in said.decode().splitlines()]
-    return {row[0]: int(row[2]) for row in rows if row[1] == "blob"}
+    return {oid: int(size) for oid, _, size in rows}
 
 
 def _lines(blobs: Iterable[str]) -> bytes:

@@ -182,7 +182,7 @@ async def test_a_worker_that_is_ended_in_order_puts_its_task_back(
         asked, _ = await asyncio.to_thread(server.accept)
         with asked:
             async with asyncio.timeout(60):
-                # It may have asked for a list of models only.
+                # Another process begins the session; it may first ask for a list of models.
                 while all(one.is_empty for one in await host.store.sessions()):  # noqa: ASYNC110
                     await asyncio.sleep(0.05)
             working.cancel()
