@@ -1,4 +1,4 @@
-"""What a task of a batch costs beyond a plain ``agent-ls run`` in the same repository.
+"""What a task of a batch costs beyond a plain ``agent-ls run`` in a fresh copy of the repository.
 
     python -m benchmarks.batch [--tasks 12] [--json]
 
@@ -12,6 +12,7 @@ import argparse
 import asyncio
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -77,11 +78,14 @@ def _agent_ls(env: Mapping[str, str], *words: str) -> str:
 
 
 def _plain_ms(shop: Path, env: Mapping[str, str]) -> float:
-    begun_s = time.perf_counter()
-    # As a task is run, with the same limits.
-    words = ("--json", "--quiet", "--mode", "auto", "--budget-usd", "5")
-    _agent_ls(env, "run", _PROMPT, "--workspace", str(shop), *words)
-    return (time.perf_counter() - begun_s) * 1_000
+    with tempfile.TemporaryDirectory(prefix="agent-ls-bench-") as place:
+        copy = Path(place).resolve() / "shop"
+        shutil.copytree(shop, copy)
+        begun_s = time.perf_counter()
+        # As a task is run, with the same limits.
+        words = ("--json", "--quiet", "--mode", "auto", "--budget-usd", "5")
+        _agent_ls(env, "run", _PROMPT, "--workspace", str(copy), *words)
+        return (time.perf_counter() - begun_s) * 1_000
 
 
 def _task_ms(folder: Path, env: Mapping[str, str], count: int) -> Iterator[float]:

@@ -69,10 +69,10 @@ class Checkout:
         Empty if nothing changed. Files that git ignores are left out.
         """
         tree = await self.tree()
-        await self._check_inner(tree)
-        message = f"{branch}\n".encode()
-        patch, made = await asyncio.gather(
-            self.diff(tree), self.git("commit-tree", tree, "-p", self.base_commit, data=message)
+        patch, made, _ = await asyncio.gather(
+            self.diff(tree),
+            self.git("commit-tree", tree, "-p", self.base_commit, data=f"{branch}\n".encode()),
+            self._check_inner(tree),
         )
         refs = [self._ended, f"refs/heads/{branch}"] if patch else [self._ended]
         rows = "".join(f"update {ref} {made.decode().strip()}\n" for ref in refs)

@@ -27,6 +27,8 @@ _CONFIG = {
     "distributed.worker.memory.spill": False,
     "distributed.worker.memory.pause": False,
     "distributed.worker.memory.terminate": False,
+    # It looks at the worker's stack 100 times a second, beside the runs.
+    "distributed.worker.profile.enabled": False,
     "distributed.comm.require-encryption": True,
 }
 

@@ -39,5 +39,8 @@ def find_outside(name: str, folders: Sequence[Path]) -> Path | None:
 
 def lies_in(place: Path, folders: Sequence[Path]) -> bool:
     """Say whether a path, as written or resolved, is inside one of the folders."""
-    spellings = (place, place.resolve())
-    return any(one == folder or folder in one.parents for one in spellings for folder in folders)
+    # As texts: each start of a program asks this of each folder of PATH.
+    spellings = (f"{place}/", f"{os.path.realpath(place)}/")
+    return any(
+        one.startswith(f"{str(folder).rstrip('/')}/") for one in spellings for folder in folders
+    )
