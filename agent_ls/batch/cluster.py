@@ -47,7 +47,7 @@ def refuse_plaintext(scheduler: str) -> None:
     if scheduler and not scheduler.startswith("tls://"):
         raise SettingsError(
             f"The scheduler {scheduler} is refused: Dask knows no users, so only tls:// with "
-            "certificates of your own keeps others out. `docs/many-machines.md` shows how."
+            "certificates of your own (--tls-ca, --tls-cert, --tls-key) keeps others out."
         )
 
 

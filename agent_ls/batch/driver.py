@@ -31,6 +31,8 @@ _ERRORS_S = 300.0
 _STORE_AWAY_S = 60.0
 _NO_WORKER_S = 10.0
 """How long there may be no worker before the user is told."""
+_DIED = ("KilledWorker", "FutureCancelledError")
+"""What Dask raises for a worker that died."""
 
 End = Literal["finished", "no money", "stopped", "scheduler lost"]
 
@@ -211,16 +213,16 @@ class Driver:
 
     async def _outcome(self, future: Any) -> str:
         """Return what a worker said; a worker that died said nothing."""
-        if future.status == "error":
-            error = await future.exception()
-            # Dask's word for a worker that died.
-            if type(error).__name__ == "KilledWorker":
+        if future.status not in ("finished", "error"):
+            return "lost"
+        try:
+            # The answer is fetched only now, so a worker may have died with it.
+            answer = json.loads(await future.result())
+        except Exception as error:
+            if type(error).__name__ in _DIED:
                 return "lost"
             # Such as a worker without agent-ls, where the function cannot be read.
             return self._failed(f"Dask could not run a task: {type(error).__name__}: {error}")
-        if future.status != "finished":
-            return "lost"
-        answer = json.loads(await future.result())
         if "error" in answer:
             if answer["final"]:
                 raise SettingsError(answer["error"])

@@ -52,9 +52,9 @@ class Future:
         self.status, self._came = status, came
 
     async def result(self) -> Any:
+        if isinstance(self._came, BaseException):
+            raise self._came
         return self._came
-
-    exception = result
 
     def add_done_callback(self, _on_done: object) -> None:
         """The driver looks again by itself."""
@@ -137,12 +137,14 @@ async def test_errors_of_one_worker_do_not_end_what_runs_on_another(
     assert await running == ("stopped", ["worker on bad: no key"])
 
 
-async def test_a_worker_that_died_is_no_error(queue: BatchQueue) -> None:
+@pytest.mark.parametrize("status", ["error", "finished"])
+async def test_a_worker_that_died_is_no_error(queue: BatchQueue, status: str) -> None:
+    # If it is "finished", the worker died with the answer, before that was fetched.
     await fill(queue, 1.0)
     stops: list[object] = []
 
     def play(future: Future, _task: str) -> None:
-        future.end("error", KilledWorker("t0"))
+        future.end(status, KilledWorker("t0"))
         if len(client.tries) == 5:
             stops.append(stopping(queue))
 
