@@ -7,6 +7,9 @@ const { agent, choose } = require('./user.cjs');
 const EDITS = 10;
 const TYPED_AFTER = 4;
 const KEY_EVERY_MS = 120;
+// A user stops now and then. Without that, a slow machine finds no moment between two letters.
+const STOP_EVERY = 12;
+const STOP_MS = 900;
 
 exports.run = async ({ step, until, screen }) => {
   const { panel, say } = agent({ until, screen });
@@ -32,7 +35,8 @@ exports.run = async ({ step, until, screen }) => {
       const key = 'abcdefghij'[typed.length % 10];
       await screen.press({ keys: key });
       typed += key;
-      await new Promise((done) => setTimeout(done, KEY_EVERY_MS));
+      const wait_ms = typed.length % STOP_EVERY === 0 ? STOP_MS : KEY_EVERY_MS;
+      await new Promise((done) => setTimeout(done, wait_ms));
     }
     await panel('wait', { selector: '.end .verb', text: 'Done' });
     await screen.shot({ name: 'typed' });
