@@ -76,8 +76,8 @@ def _account(name: str) -> catalogue.SIGN_IN:
     meant = f" Did you mean {known[near[0]].name}?" if near else ""
     raise SettingsError(
         f"there is no account {visible_line(name)} to sign in with, only "
-        f"{', '.join(catalogue.SIGN_INS)}.{meant} For other providers give a key: docs/models.md "
-        "says how."
+        f"{', '.join(catalogue.SIGN_INS)}.{meant} For other providers "
+        "`agent-ls setup` asks for a key."
     )
 
 

@@ -71,7 +71,10 @@ def _list(servers: Servers, *, as_json: bool) -> None:
         print_json([_facts(name, one) for name, one in found.items()])
         return
     if not found:
-        sys.stdout.write("No tool server is configured; see docs/tool-servers.md.\n")
+        sys.stdout.write(
+            "No tool server is configured. A table [mcp.servers.NAME] in config.toml, with "
+            "`command` or `url`, names one; `agent-ls doctor` says where that file is.\n"
+        )
     for name, one in found.items():
         shown = one.plan.shown.split("\n")
         sys.stdout.write(f"{name}: {visible_line(one.state)}\n  {shown[0]}\n  {shown[-1]}\n")

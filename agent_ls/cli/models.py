@@ -50,8 +50,8 @@ def _nothing(found: ModelList, words: Sequence[str]) -> str:
     if found.models:
         return f"None of {len(found.models)} models has {' '.join(words)} in its name.\n"
     return (
-        "There is no key yet, and no server is set. Run `agent-ls login` to see where you can sign "
-        "in, or give a key or an address: docs/models.md says how.\n"
+        "There is no key yet, and no server is set: `agent-ls setup` asks for a key, or takes an "
+        "address with --api-base, and `agent-ls login` shows where you can sign in.\n"
     )
 
 

@@ -218,7 +218,7 @@ def add_turn(parser: argparse.ArgumentParser) -> None:
     shapes.add_argument(
         "--json-stream",
         action="store_true",
-        help="print every event as a line of JSON, the result last (docs/scripts.md)",
+        help="print every event as a line of JSON, the result last",
     )
     parser.add_argument(
         "-v", "--verbose", action="count", default=0, help="show technical lines too; twice: more"
