@@ -75,11 +75,8 @@ from agent_ls.policies.guards.replan import Replan
 from agent_ls.policies.guards.standing_rules import StandingRules
 from agent_ls.policies.guards.tool_servers import ToolServers
 from agent_ls.policies.injections.background_programs import BackgroundNews
-from agent_ls.policies.injections.failure_evidence import FailureEvidence
 from agent_ls.policies.injections.files_changed import FilesChanged
-from agent_ls.policies.injections.orientation import Orientation
-from agent_ls.policies.injections.phase_hints import PhaseHints
-from agent_ls.policies.injections.recitation import Recitation
+from agent_ls.policies.injections.reminder import Reminder
 from agent_ls.policies.recoveries.context_overflow import ContextOverflow
 from agent_ls.policies.recoveries.continuation import Continuation
 from agent_ls.policies.recoveries.empty import Empty
@@ -154,12 +151,9 @@ BUDGET_COMPACTORS: tuple[type[Compactor], ...] = (WorkLog,)
 """Asked once per turn, when its tokens or money run out."""
 
 INJECTIONS: tuple[type[Injection], ...] = (
-    FailureEvidence,
+    Reminder,
     FilesChanged,
     BackgroundNews,
-    Orientation,
-    Recitation,
-    PhaseHints,
 )
 """What the next request may carry; ranked by priority, then by this order."""
 

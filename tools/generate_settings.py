@@ -59,8 +59,8 @@ EXAMPLES: Mapping[str, str] = {
     "rules.allow": '["run_command: pytest *", "edit: docs/**"]',
     "rules.ask": '["run_command: git push *"]',
     "rules.deny": '["read: secrets/**"]',
-    "policies.recitation.above_tokens": "[20000, 60000]",
-    "policies.recitation.every_steps": "[6, 3]",
+    "policies.reminder.above_tokens": "[20000, 60000]",
+    "policies.reminder.every_steps": "[6, 3]",
     "policies.transport.providers": "{ openai = { tries = 8 } }",
 }
 """What nobody can derive: examples of texts, lists and tables, as TOML."""

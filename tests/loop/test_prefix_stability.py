@@ -32,8 +32,8 @@ _SETTINGS = """
 mode = "auto"
 policies.transport.first_wait_s = 0.0
 policies.step_limit.max_steps = 12
-policies.recitation.every_steps = [2, 2, 2, 2]
-policies.phase_hints.verify_after_edits = 1
+policies.reminder.every_steps = [2, 2, 2, 2]
+policies.reminder.verify_after_edits = 1
 """
 
 _PIECES = {
@@ -186,7 +186,7 @@ async def test_slots_stand_before_what_was_said_while_the_answer_streamed(
         'chunk = 1\nbetween_ms = 25\n[[answer]]\ntext = "Let me look around first."\n'
         '[[answer.call]]\ntool = "list_dir"\narguments = {}\n[[answer]]\ntext = "Done."\n'
     )
-    settings_toml = "mode = 'auto'\n[policies.recitation]\nevery_steps = [1, 1, 1, 1]\n"
+    settings_toml = "mode = 'auto'\n[policies.reminder]\nevery_steps = [1, 1, 1, 1]\n"
     watched = Watched(stage.host)
     async with (
         scripted(scenario, port=stage.port),
@@ -215,7 +215,7 @@ async def test_slots_stand_behind_what_a_step_that_failed_has_sent(
         'arguments_text = \'{"path": "a.txt", "content": "begin\'\n[[answer]]\ntext = "Done."\n'
     )
     settings_toml = (
-        "[policies.recitation]\non_first_step = true\n[policies.truncated_call]\nmax_reasks = 0\n"
+        "[policies.reminder]\non_first_step = true\n[policies.truncated_call]\nmax_reasks = 0\n"
     )
     watched = Watched(stage.host)
     async with (

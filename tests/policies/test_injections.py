@@ -14,7 +14,7 @@ from agent_ls.domain.verdicts import Slot
 from agent_ls.loop.extension_points import Injection
 from agent_ls.loop.state.view import TurnView
 from agent_ls.policies.injections.files_changed import FilesChanged, FilesChangedOptions
-from agent_ls.policies.injections.recitation import Recitation, RecitationOptions
+from agent_ls.policies.injections.reminder import Reminder, ReminderOptions
 from tests.policies.happened import Happened
 from tests.policies.views import call_of, prepared, result_of, said, spent, steps, view_of
 
@@ -55,11 +55,11 @@ RHYTHM = {
 async def test_the_task_is_recited_more_often_the_longer_the_conversation(
     happened, options, speaks
 ) -> None:
-    await check(Recitation(RecitationOptions(**options)), view_of(*happened), speaks=speaks)
+    await check(Reminder(ReminderOptions(**options)), view_of(*happened), speaks=speaks)
 
 
 async def recited(*happened: Event, prompt: str = "Make the parser faster.") -> str:
-    policy = Recitation(RecitationOptions(on_first_step=True))
+    policy = Reminder(ReminderOptions(on_first_step=True))
     return await check(policy, view_of(*happened, prompt=prompt), speaks=True)
 
 
@@ -70,8 +70,8 @@ async def test_a_recitation_names_words_plan_files_and_errors() -> None:
         PlanItem(text="Test"),
     ]
     failures = [
-        said("", call_of("grep", id="a"), call_of("grep", id="b"), call_of("grep", id="c")),
-        *[result_of(f"failure {id}\n  deep", id=id, error=ErrorKind.RUNTIME) for id in "abc"],
+        said("", call_of("grep", id="a")),
+        result_of("failure a\n  deep", id="a", error=ErrorKind.RUNTIME),
     ]
     edit = EditIntended(call_id="e", edit=CreateFile(path="fast.py", text=""), before_blob=None)
     text = await recited(
@@ -80,15 +80,18 @@ async def test_a_recitation_names_words_plan_files_and_errors() -> None:
         PlanUpdated(items=tuple(items)),
         edit,
         EditApplied(call_id="e", path="fast.py", status="applied", after_blob="b"),
-        *failures,
         *[event for number in range(10) for event in sized(10)],
+        *failures,
     )
-    assert text.splitlines()[2:] == [
+    assert text.splitlines() == [
+        "What has failed so far and is not settled; do not repeat it the same way:",
+        "- grep, unknown: failure a",
+        "  Look at it from another side before you try again.",
+        "Where you stand:",
+        "Task: Make the parser faster.",
         "The user added: Mind the tabs.",
         "Plan: 1 of 3 done; next: Rewrite (in_progress); Test (pending)",
         "Files you changed: fast.py",
-        "Recent error: failure b deep",
-        "Recent error: failure c deep",
     ]
 
 
@@ -98,10 +101,10 @@ async def test_an_endless_prompt_is_recited_in_part() -> None:
     assert text.endswith("…")
 
 
-async def test_a_recitation_has_its_place_in_the_order_and_its_size() -> None:
-    slot = await Recitation().propose(view_of(*steps(10)))
+async def test_a_reminder_has_its_place_in_the_order_and_its_size() -> None:
+    slot = await Reminder().propose(view_of(*steps(10)))
     assert slot is not None
-    assert (slot.priority, slot.max_tokens) == (3, 500)
+    assert (slot.priority, slot.max_tokens) == (2, 900)
 
 
 async def named(happened: Happened, *, max_files: int = 50) -> list[str]:

@@ -1,4 +1,4 @@
-"""Failure evidence, orientation and phase hints: what is said of how the turn stands."""
+"""What the reminder says of failures, after a break, and of what is due."""
 
 from __future__ import annotations
 
@@ -23,9 +23,7 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.plans import PlanItem
 from agent_ls.loop.extension_points import Injection
 from agent_ls.loop.state.view import TurnView
-from agent_ls.policies.injections.failure_evidence import FailureEvidence
-from agent_ls.policies.injections.orientation import Orientation, OrientationOptions
-from agent_ls.policies.injections.phase_hints import PhaseHints, PhaseHintsOptions
+from agent_ls.policies.injections.reminder import Reminder, ReminderOptions
 from tests.policies.views import call_of, prepared, said, steps, view_of
 
 
@@ -35,7 +33,6 @@ async def check(
     *,
     says: tuple[str, ...] = (),
     silent_on: tuple[str, ...] = (),
-    priority: int,
 ) -> None:
     """Ask twice, which must change nothing; without ``says`` nothing may be proposed."""
     slot = await policy.propose(view)
@@ -44,7 +41,7 @@ async def check(
         assert slot is None
         return
     assert slot is not None
-    assert (slot.name, slot.priority) == (policy.name, priority)
+    assert slot.name == policy.name
     for piece in says:
         assert piece in slot.text, f"{piece!r} is not in {slot.text!r}"
     for piece in silent_on:
@@ -130,8 +127,7 @@ FAILURES = {
 
 @pytest.mark.parametrize("happened, says", FAILURES.values(), ids=FAILURES)
 async def test_the_newest_unsettled_failures_are_named(happened, says) -> None:
-    policy = FailureEvidence()
-    await check(policy, view_of(*happened), says=says, priority=2)
+    await check(Reminder(ReminderOptions(above_tokens=())), view_of(*happened), says=says)
 
 
 @pytest.mark.parametrize(
@@ -190,7 +186,7 @@ ORIENTATION = {
             SessionResumed(interrupted_calls=("a", "b")),
             _COMPACTED,
         ],
-        ("2 calls", "summary above", "in this turn: a.py.", "Open in your plan: Test it."),
+        ("2 calls", "summary above", "Files you changed: a.py", "next: Test it (pending)"),
         (),
     ),
 }
@@ -200,12 +196,12 @@ ORIENTATION = {
 async def test_the_model_is_told_where_it_stands_after_a_compaction_or_a_resume(
     happened, says, silent_on
 ) -> None:
-    await check(Orientation(), view_of(*happened), says=says, silent_on=silent_on, priority=3)
+    await check(Reminder(), view_of(*happened), says=says, silent_on=silent_on)
 
 
-async def test_orientation_can_be_switched_off() -> None:
-    policy = Orientation(OrientationOptions(max_tokens=0))
-    await check(policy, view_of(SessionResumed()), priority=3)
+async def test_the_reminder_can_be_switched_off() -> None:
+    policy = Reminder(ReminderOptions(max_tokens=0))
+    await check(policy, view_of(SessionResumed()))
 
 
 def ran() -> ToolCallFinished:
@@ -223,15 +219,16 @@ HINTS = {
     "no-plan-for-a-question": (steps(30), {}, ()),
     "not-when-there-was-a-plan": ([*edited(), PlanUpdated(items=()), *steps(12)], {}, ()),
     "plan-switched-off": ([*edited(), *steps(50)], {"plan_after_steps": 0}, ()),
-    "silenced-by-the-user": ([PolicySilenced(origin="phase_hints"), *edited() * 9], {}, ()),
+    "silenced-by-the-user": ([PolicySilenced(origin="reminder"), *edited() * 9], {}, ()),
 }
 
 
 @pytest.mark.parametrize("happened, options, says", HINTS.values(), ids=HINTS)
 async def test_a_phase_of_the_work_brings_its_hint(happened, options, says) -> None:
-    policy = PhaseHints(PhaseHintsOptions(**options))
-    await check(policy, view_of(*happened), says=says, priority=4)
+    # The task is left out, so that a hint is all there is.
+    policy = Reminder(ReminderOptions(above_tokens=(), **options))
+    await check(policy, view_of(*happened), says=says)
 
 
 async def test_in_plan_mode_there_are_no_hints() -> None:
-    await check(PhaseHints(), view_of(*edited() * 9, mode=Mode.PLAN), priority=4)
+    await check(Reminder(), view_of(*edited() * 9, mode=Mode.PLAN))
