@@ -5,6 +5,7 @@ Dask knows no users: whoever reaches a scheduler runs code on its workers. So pl
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import AbstractContextManager, asynccontextmanager
@@ -18,6 +19,7 @@ from agent_ls.extras import install_command
 RESOURCE = "agent"
 """Workers offer this, one for each task that they run at once."""
 _CONNECT_S = 30
+_KEEP_S = 5.0
 _CONFIG = {
     # A worker that died is told to nobody else: the store says what may run again.
     "distributed.scheduler.allowed-failures": 0,
@@ -140,6 +142,8 @@ async def _local(distributed: Any, jobs: int) -> AsyncGenerator[Any]:
         protocol="tls://",
         host="127.0.0.1",
         dashboard_address=None,
+        # Dask has pages of its own all the same. A free port, so that a second batch is no news.
+        scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
         memory_limit=0,
         resources={RESOURCE: 1},
         asynchronous=True,
@@ -153,7 +157,16 @@ async def _local(distributed: Any, jobs: int) -> AsyncGenerator[Any]:
             f"The {jobs} workers could not be started here: {error} "
             "Was one killed, such as for its memory? Try again, or with fewer --jobs."
         ) from error
+    keeping = asyncio.create_task(_keep_workers(cluster, jobs))
     try:
         yield cluster
     finally:
+        keeping.cancel()
         await cluster.close()
+
+
+async def _keep_workers(cluster: Any, jobs: int) -> None:
+    """Start workers that Dask gave up, as it does when one dies while it starts."""
+    while True:
+        await asyncio.sleep(_KEEP_S)
+        cluster.scale(jobs)

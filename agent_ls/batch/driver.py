@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -30,7 +29,7 @@ _ERRORS_S = 300.0
 """How long workers may report nothing but errors, such as that the store is away."""
 _STORE_AWAY_S = 60.0
 _NO_WORKER_S = 10.0
-"""How long there may be no worker before the user is told."""
+"""How often workers are looked for; the user is told once that there are none."""
 _DIED = ("KilledWorker", "FutureCancelledError")
 """What Dask raises for a worker that died."""
 
@@ -73,8 +72,8 @@ class Driver:
         self._seen_s = self._loop.time()
         self._store_away_s = 0.0
         """Since when the store is away; 0: it is not."""
-        self._without_worker_s = 0.0
-        """Since when no worker was seen; infinite: one was, or the user was told."""
+        self._looked_s = self._loop.time()
+        """When workers were last looked for."""
         self._failing_s = 0.0
         """When workers began to report nothing but errors; 0: they do not."""
 
@@ -139,10 +138,10 @@ class Driver:
 
     async def _look_for_workers(self) -> None:
         now_s = self._loop.time()
-        self._without_worker_s = self._without_worker_s or now_s
-        if now_s - self._without_worker_s < _NO_WORKER_S:
+        # Workers of a cluster of this process are started anew.
+        if self._client.cluster is not None or now_s - self._looked_s < _NO_WORKER_S:
             return
-        self._without_worker_s = math.inf
+        self._looked_s = now_s
         try:
             found: Mapping[str, Any] = await self._client.scheduler.identity()
         except OSError:
@@ -151,7 +150,7 @@ class Driver:
         workers: Mapping[str, Mapping[str, Any]] = found["workers"]
         if any(RESOURCE in (one.get("resources") or ()) for one in workers.values()):
             return
-        self._tell(
+        self._tell_once(
             f"no worker offers the resource {RESOURCE!r}: start workers with "
             f"`dask worker … --resources {RESOURCE}=1`; the batch waits for one"
         )

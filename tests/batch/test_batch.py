@@ -230,6 +230,26 @@ repeat = 0
     assert b"made.txt" in patch
 
 
+async def test_workers_that_die_while_they_start_come_again(
+    home: dict[str, str], shop: Path, tmp_path: Path
+) -> None:
+    """Dask gives up a worker that dies while it starts, so in the end there would be none."""
+    tasks = tasks_file(tmp_path, 2)
+    async with scripted(WRITES, is_strict=False) as model:
+        env = {**home, "AGENT_LS_API_BASE": model.base_url}
+        words = ("batch", "run", str(tasks), "--jobs", "2", "--json")
+        async with command(env, *words) as process:
+            # The first requests say that the cluster has started.
+            await until(lambda: len(model.requests) > 0)
+            async with asyncio.timeout(300):
+                while found := workers_of(process.pid):
+                    for one in found:
+                        one.kill()
+                    await asyncio.sleep(0.3)
+            done = await ended(process)
+    assert (done.code, json.loads(done.out)["counts"]["done"]) == (0, 2), done.err
+
+
 async def test_the_ten_tasks_are_played_side_by_side(
     home: dict[str, str], repository: Path
 ) -> None:

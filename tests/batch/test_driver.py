@@ -64,6 +64,8 @@ class Client:
     """Gives each try to ``play``; a future that it leaves alone waits for a worker."""
 
     status = "running"
+    cluster = None
+    """Of another process."""
 
     def __init__(self, play: Callable[[Future, str], None], resources: object = None) -> None:
         self._play, self._resources = play, resources
