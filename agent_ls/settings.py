@@ -267,6 +267,14 @@ def what_a_folder_may_set(given: str | Mapping[str, Any], *, is_trusted: bool) -
     return FolderSettings(tuple(never), tuple(later))
 
 
+def mistakes_in_settings(values: Mapping[str, Any]) -> list[str]:
+    """Return what is wrong with a settings tree of the user's, each with its key."""
+    settings, found = Settings(), list[str]()
+    for keys, value in _leaves(values):
+        settings = _merge(settings, _Source("", values), keys, value, found)
+    return [one.removeprefix(": ") for one in found]
+
+
 def folder_settings(folder: Path) -> Mapping[str, Any]:
     """Return the values of a folder's own settings file; empty if it cannot be read, or if a
     command made it and the user has not kept it.

@@ -27,6 +27,8 @@ _AWAY_S = 20.0
 """How long the scheduler may be away; what runs is resumed by ``agent-ls batch resume``."""
 _ERRORS_S = 300.0
 """How long workers may report nothing but errors, such as that the store is away."""
+_ERRORS_HERE_S = 15.0
+"""Those of this machine, whose settings are the driver's own."""
 _STORE_AWAY_S = 60.0
 _NO_WORKER_S = 10.0
 """How often workers are looked for; the user is told once that there are none."""
@@ -233,8 +235,12 @@ class Driver:
         """Tell an error once. Errors: ``SettingsError`` if there was nothing else for long."""
         now_s = self._loop.time()
         self._failing_s = self._failing_s or now_s
-        if now_s - self._failing_s >= _ERRORS_S:
-            raise SettingsError(f"for {_ERRORS_S:.0f} s no task got on: {words}")
+        limit_s = _ERRORS_S if self._client.cluster is None else _ERRORS_HERE_S
+        if now_s - self._failing_s >= limit_s:
+            raise SettingsError(
+                f"for {limit_s:.0f} s no task got on: {words}\nWhen that is mended, "
+                f"`agent-ls batch resume {self._batch_id}` goes on."
+            )
         self._tell_once(words)
         return "error"
 

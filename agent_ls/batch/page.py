@@ -10,7 +10,15 @@ from typing import Any
 from markupsafe import Markup
 
 from agent_ls.batch.results import TaskResult
-from agent_ls.batch.summary import TaskLine, cells_of, counts_of, lines_of, spent_usd, variants_of
+from agent_ls.batch.summary import (
+    TaskLine,
+    cells_of,
+    counts_of,
+    lines_of,
+    spent_usd,
+    unpriced_models,
+    variants_of,
+)
 from agent_ls.domain.errors import SettingsError
 from agent_ls.observers.report.templates import STYLE, environment
 from agent_ls.observers.report.words import duration, moment, money, tokens
@@ -22,6 +30,7 @@ _LEFT = 160.0
 _LANE, _BAR = 14.0, 10.0
 _MOST_DEAR = 20
 _COST_WIDTH = 620.0
+_UNPRICED = "not all prices are known"
 
 
 def page(batch: Batch, rows: Sequence[TaskRow], version: str = "") -> str:
@@ -65,8 +74,9 @@ def _tiles(
     yield "done", str(found[TaskState.DONE]), f"of {len(rows)} tasks"
     yield "failed", str(found[TaskState.FAILED]), ""
     cap = "" if batch.cap_usd is None else f"of {money(batch.cap_usd)}"
-    is_unknown = not all(line.is_priced for line in lines)
-    yield "cost", money(spent_usd(rows)), "not all prices are known" if is_unknown else cap
+    if unpriced_models(lines):
+        cap = f"{cap}, which cannot hold: {_UNPRICED}" if cap else _UNPRICED
+    yield "cost", money(spent_usd(rows)), cap
     yield "tokens", tokens(sum(line.tokens for line in lines)), ""
     yield "time", duration(_span_ms(rows)), "from the first start to the last end"
     again = sum(max(row.attempt - 1, 0) for row in rows)

@@ -9,9 +9,12 @@ from typing import Protocol
 
 from agent_ls.batch.summary import headline, line_of
 from agent_ls.batch.tasks import BatchOptions
+from agent_ls.domain.sentences import counted, one_line
 from agent_ls.observers.report.words import duration, money
 from agent_ls.safety.text import visible_line
 from agent_ls.store.batch_queue import FINISHED, Batch, TaskRow
+
+_REASON_CHARS = 300
 
 
 class Progress(Protocol):
@@ -51,7 +54,8 @@ class _Lines:
     def __init__(self, batch: Batch, *, is_quiet: bool) -> None:
         self._options = BatchOptions.model_validate_json(batch.options)
         self._is_quiet = is_quiet
-        self._seen: set[str] = set()
+        self._seen: set[str] | None = None
+        """None until the first look, which shows what an earlier command had come to."""
 
     def __call__(self, rows: Sequence[TaskRow]) -> None:
         for line in self.new(rows):
@@ -61,9 +65,11 @@ class _Lines:
 
     def new(self, rows: Sequence[TaskRow]) -> list[str]:
         """Return a line for each task that has ended since the last call."""
-        ended = [row for row in rows if row.state in FINISHED and row.task_id not in self._seen]
-        self._seen |= {row.task_id for row in ended}
-        done = sum(row.state in FINISHED for row in rows) - len(ended)
+        finished = [row for row in rows if row.state in FINISHED]
+        seen = {row.task_id for row in finished} if self._seen is None else self._seen
+        ended = [row for row in finished if row.task_id not in seen]
+        self._seen = seen | {row.task_id for row in ended}
+        done = len(finished) - len(ended)
         return [
             f"{done + number}/{len(rows)}  {self._line(row)}"
             for number, row in enumerate(ended, start=1)
@@ -72,7 +78,13 @@ class _Lines:
     def _line(self, row: TaskRow) -> str:
         line = line_of(row, self._options)
         cost = money(line.cost_usd, of_tokens=line.tokens)
-        why = f"  {visible_line(line.failure_reason)[:160]}" if line.failure_reason else ""
+        why = f"  {shown_reason(line.failure_reason)}" if line.failure_reason else ""
         check = f"  check {line.check}" if line.check else ""
         time = duration(round(line.duration_s * 1000))
-        return f"{line.state:<6}  {line.task}  {line.steps} steps  {cost}  {time}{check}{why}"
+        steps = counted(line.steps, "step")
+        return f"{line.state:<6}  {line.task}  {steps}  {cost}  {time}{check}{why}"
+
+
+def shown_reason(text: str) -> str:
+    """Return why a task failed, on one line of a terminal."""
+    return one_line(visible_line(text), _REASON_CHARS)

@@ -57,6 +57,8 @@ class Variant:
     tasks: int
     solved: Interval
     cost_usd: Interval
+    """Only what is known: see ``is_priced``."""
+    is_priced: bool
     steps: Interval
     duration_s: Interval
 
@@ -113,6 +115,7 @@ def _variant(name: str, lines: Sequence[TaskLine]) -> Variant:
         len(lines),
         statistics.share(sum(one.state == TaskState.DONE for one in lines), len(lines)),
         statistics.mean([one.cost_usd for one in lines]),
+        all(one.is_priced for one in lines),
         statistics.mean([float(one.steps) for one in lines]),
         statistics.mean([one.duration_s for one in lines]),
     )
@@ -138,7 +141,7 @@ def cells_of(one: Variant) -> tuple[str, ...]:
         one.name,
         str(one.tasks),
         _with_interval(one.solved, lambda value: f"{value * 100:.0f} %"),
-        _with_interval(one.cost_usd, money),
+        _with_interval(one.cost_usd, money) if one.is_priced else "price unknown",
         _with_interval(one.steps, lambda value: f"{value:.1f}"),
         _with_interval(one.duration_s, lambda value: duration(round(value * 1000))),
     )
@@ -153,6 +156,11 @@ def spent_usd(rows: Sequence[TaskRow]) -> float:
     return math.fsum(row.cost_usd for row in rows)
 
 
+def unpriced_models(lines: Sequence[TaskLine]) -> str:
+    """Return the models whose prices are not known, so that no cap can hold; empty if none is."""
+    return ", ".join(sorted({one.model for one in lines if not one.is_priced}))
+
+
 def counts_of(rows: Sequence[TaskRow]) -> dict[str, int]:
     """Return how many tasks are in each state."""
     found = Counter(row.state for row in rows)
@@ -160,12 +168,20 @@ def counts_of(rows: Sequence[TaskRow]) -> dict[str, int]:
 
 
 def headline(batch: Batch, rows: Sequence[TaskRow]) -> str:
-    """Return one line on how far a batch is."""
+    """Return one line on how far a batch is.
+
+    The cost is only what is known: of tasks without a ``result``, whether it is whole is not.
+    """
     found = counts_of(rows)
     words = [f"{found[state]} {state}" for state in TaskState if found[state]]
     cap = "" if batch.cap_usd is None else f" of {money(batch.cap_usd)}"
     stopped = "  stopped" if batch.is_stopped else ""
-    return f"{', '.join(words)}  {money(spent_usd(rows))}{cap}{stopped}"
+    unpriced = "" if _are_priced(rows) else ", and not all prices are known"
+    return f"{', '.join(words)}  {money(spent_usd(rows))}{cap}{unpriced}{stopped}"
+
+
+def _are_priced(rows: Sequence[TaskRow]) -> bool:
+    return all(TaskResult.model_validate_json(row.result or "{}").is_priced for row in rows)
 
 
 def as_json(batch: Batch, rows: Sequence[TaskRow]) -> dict[str, Any]:

@@ -11,15 +11,19 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from agent_ls.domain.errors import SettingsError
-from agent_ls.domain.mistakes import mistakes_said
+from agent_ls.domain.mistakes import UNKNOWN, mistakes
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.record import Record
+from agent_ls.domain.set_words import parse_sets
+from agent_ls.settings import mistakes_in_settings
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _TASK_FILE = "task.toml"
@@ -63,7 +67,7 @@ class Task(Record):
     @field_validator("settings")
     @classmethod
     def _are_pairs(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if any("=" not in one for one in value):
+        if not all(one.partition("=")[0].strip() and "=" in one for one in value):
             raise ValueError("write each as KEY=VALUE")
         return value
 
@@ -95,7 +99,9 @@ def read_tasks(path: Path) -> list[Task]:
     """
     try:
         rows = list(_of_folder(path) if path.is_dir() else _of_file(path))
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise SettingsError(f"The tasks {path} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError as error:
         raise SettingsError(f"The tasks {path} cannot be read: {error}.") from None
     tasks = [_task(where, values) for where, values in rows]
     if not tasks:
@@ -138,7 +144,7 @@ def _task(where: str, values: Mapping[str, Any]) -> Task:
     try:
         task = Task.model_validate(values)
     except ValidationError as error:
-        raise SettingsError(f"{where}: {mistakes_said(error)}.") from None
+        raise SettingsError(f"{where}: {'; '.join(_mistakes(error))}.") from None
     # Not the model's business, which also reads what older versions stored.
     if _has_secret(task.repository):
         raise SettingsError(
@@ -154,13 +160,28 @@ def _task(where: str, values: Mapping[str, Any]) -> Task:
     return task
 
 
-def check_settings(where: str, settings: Iterable[str]) -> None:
-    """Refuse what tasks may not set. Errors: ``SettingsError``."""
+def _mistakes(error: ValidationError) -> Iterator[str]:
+    for key, why in mistakes(error):
+        near = get_close_matches(key, Task.model_fields, 1) if why == UNKNOWN else []
+        meant = f" (did you mean {near[0]}?)" if near else ""
+        yield f"{key}: {why}{meant}" if key else why
+
+
+def check_settings(where: str, settings: Sequence[str]) -> None:
+    """Refuse what tasks may not set, and what is no setting. Errors: ``SettingsError``."""
     if any(one.partition("=")[0].strip() == "store_url" for one in settings):
         raise SettingsError(
             f"{where}: leave out store_url, which would be stored and shown with its password; "
             "name the store with --store or AGENT_LS_STORE_URL."
         )
+    if found := _mistakes_in(tuple(settings)):
+        raise SettingsError(f"{where}: {' '.join(found)}")
+
+
+@cache
+def _mistakes_in(settings: tuple[str, ...]) -> list[str]:
+    """Many tasks have the same settings, and a look takes milliseconds."""
+    return mistakes_in_settings(parse_sets(settings))
 
 
 def _has_secret(repository: str) -> bool:
@@ -181,7 +202,7 @@ def _of_folder(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         for key, name in (("repository", _FILES), ("check_files", _CHECK_FILES)):
             if (place.parent / name).is_dir():
                 values.setdefault(key, name)
-        yield str(place), _resolved(values, place.parent)
+        yield str(place), _resolved(str(place), values, place.parent)
 
 
 def _of_file(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -195,10 +216,10 @@ def _of_file(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         case _:
             raise SettingsError(f"{path}: tasks are a folder, or a file .jsonl, .toml or .csv.")
     for where, values in rows:
-        yield where, _resolved(values, path.parent)
+        yield where, _resolved(where, values, path.parent)
 
 
-def _resolved(values: dict[str, Any], folder: Path) -> dict[str, Any]:
+def _resolved(where: str, values: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Return the values with folders as absolute paths; they are relative to the tasks."""
     found = dict(values)
     for key in ("repository", "check_files"):
@@ -206,7 +227,7 @@ def _resolved(values: dict[str, Any], folder: Path) -> dict[str, Any]:
         if isinstance(value, str) and value and not _is_url(value):
             place = folder.joinpath(Path(value).expanduser()).resolve()
             if not place.is_dir():
-                raise SettingsError(f"{key} {value!r} of task {found.get('id')!r} is not a folder.")
+                raise SettingsError(f"{where}: {key} {value!r} is not a folder.")
             found[key] = str(place)
     return found
 
@@ -234,10 +255,17 @@ def _json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         try:
             values: object = json.loads(line)
         except ValueError as error:
-            raise SettingsError(f"{where} is no JSON: {error}.") from None
+            raise SettingsError(f"{where} is no JSON: {_said(error)}.") from None
         if not isinstance(values, dict):
             raise SettingsError(f'{where}: a task is an object, such as {{"id": …}}.')
         yield where, cast("dict[str, Any]", values)
+
+
+def _said(error: ValueError) -> str:
+    """Return what is wrong with a line of JSON, whose own line number says nothing."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg} at column {error.colno}"
+    return str(error)
 
 
 def _toml(path: Path) -> dict[str, Any]:

@@ -23,15 +23,24 @@ from agent_ls.batch.cluster import (
     temporary_certificate,
 )
 from agent_ls.batch.driver import Driver, End
-from agent_ls.batch.progress import shown_progress
+from agent_ls.batch.progress import shown_progress, shown_reason
 from agent_ls.batch.queueing import DEFAULT_BUDGET_USD, enqueue
-from agent_ls.batch.summary import as_csv, as_json, headline, lines_of, table, variants_of
-from agent_ls.batch.tasks import BatchOptions, check_settings, read_tasks, variants
-from agent_ls.cli.options import tell_problems
+from agent_ls.batch.summary import (
+    as_csv,
+    as_json,
+    headline,
+    lines_of,
+    table,
+    unpriced_models,
+    variants_of,
+)
+from agent_ls.batch.tasks import BatchOptions, Task, check_settings, read_tasks, variants
+from agent_ls.cli.options import NO_MODEL, tell_problems
 from agent_ls.cli.output import print_json
 from agent_ls.domain.errors import SettingsError, StoreError
 from agent_ls.domain.ids import Ids
 from agent_ls.domain.modes import Mode
+from agent_ls.domain.sentences import counted
 from agent_ls.domain.set_words import parse_sets
 from agent_ls.domain.stops import EXIT_CANCELLED, EXIT_PARTIAL
 from agent_ls.observers.report.words import moment, money
@@ -83,6 +92,8 @@ async def _run(arguments: argparse.Namespace) -> int:
     cap_usd = _positive("--cap-usd", arguments.cap_usd)
     budget_usd = _positive("--task-budget-usd", arguments.task_budget_usd)
     budget_usd = budget_usd or min(DEFAULT_BUDGET_USD, cap_usd or DEFAULT_BUDGET_USD)
+    if not arguments.scheduler:
+        _require_models(tasks, options)
     made = Batch(
         batch_id=batch_id,
         name=arguments.name or Path(arguments.tasks).name,
@@ -96,7 +107,14 @@ async def _run(arguments: argparse.Namespace) -> int:
         # Before the batch is stored: a refused scheduler should leave nothing behind.
         async with _client(arguments, store) as client:
             await enqueue(queue, made, tasks, budget_usd)
-            sys.stderr.write(f"Batch {batch_id}: {len(tasks)} tasks\n")
+            sys.stderr.write(f"Batch {batch_id}: {counted(len(tasks), 'task')}\n")
+            if cap_usd and (at_once := int(cap_usd / budget_usd)) < min(
+                len(tasks), _jobs(arguments)
+            ):
+                _tell(
+                    f"the cap lets {counted(at_once, 'task')} run at once, as each may cost "
+                    f"{money(budget_usd)}; a lower --task-budget-usd lets more"
+                )
             return await _drive(arguments, queue, client, batch_id)
 
 
@@ -127,6 +145,11 @@ async def _drive(
         print_json(as_json(found, rows))
     else:
         sys.stdout.write(f"{headline(found, rows)}\n{table(variants_of(lines_of(found, rows)))}")
+    if found.cap_usd is not None and (models := unpriced_models(lines_of(found, rows))):
+        _tell(
+            f"the cap of {money(found.cap_usd)} cannot hold: no price is known for {models}; "
+            "provider.models in the settings takes it"
+        )
     if words := _ENDS[end].format(batch=batch_id, where=_given(arguments, _WHERE)):
         _tell(words)
     elif not (arguments.quiet or arguments.json):
@@ -207,7 +230,7 @@ def _write_status(found: Batch, rows: list[TaskRow]) -> None:
     sys.stdout.write(f"{found.batch_id}  {visible_line(found.name)}  {headline(found, rows)}\n")
     for line in lines_of(found, rows):
         cost = money(line.cost_usd, of_tokens=line.tokens)
-        why = f"  {visible_line(line.failure_reason)[:160]}" if line.failure_reason else ""
+        why = f"  {shown_reason(line.failure_reason)}" if line.failure_reason else ""
         host = f"  {visible_line(line.host)}" if line.host else ""
         sys.stdout.write(f"  {line.state:<7}  {line.task}  {cost}{host}{why}\n")
     sys.stdout.write(table(variants_of(lines_of(found, rows))))
@@ -317,11 +340,23 @@ async def _client(arguments: argparse.Namespace, store: SqlStore) -> AsyncGenera
     await store.ready()
     names = (arguments.tls_ca, arguments.tls_cert, arguments.tls_key)
     files = Certificates(*(_path(one) if one else None for one in names))
-    jobs = arguments.jobs if arguments.jobs is not None else os.cpu_count() or 1
+    async with open_client(arguments.scheduler, files, _jobs(arguments)) as client:
+        yield client
+
+
+def _jobs(arguments: argparse.Namespace) -> int:
+    jobs: int = arguments.jobs if arguments.jobs is not None else os.cpu_count() or 1
     if jobs < 1:
         raise SettingsError("--jobs is the number of workers, at least 1.")
-    async with open_client(arguments.scheduler, files, jobs) as client:
-        yield client
+    return jobs
+
+
+def _require_models(tasks: Sequence[Task], options: BatchOptions) -> None:
+    """Refuse tasks without a model, as this machine's settings are those of its workers."""
+    bare = [task for task in tasks if not (task.model or options.model)]
+    for words in dict.fromkeys((*options.settings, *task.settings) for task in bare):
+        if not load_settings(command_line=parse_sets(words)).settings.model:
+            raise SettingsError(NO_MODEL)
 
 
 async def _named(queue: BatchQueue, named: str) -> Batch:

@@ -33,9 +33,15 @@ _OTHER = "(side requests)"
 @dataclass(frozen=True, slots=True)
 class _Row:
     name: str
-    turns: int
+    turns: int | None
+    """None for a model: steps of one turn may have several."""
     tokens: int
     cost_usd: float
+
+    @property
+    def known_usd(self) -> float | None:
+        """Return the cost; None if no price is known."""
+        return None if self.tokens and not self.cost_usd else self.cost_usd
 
 
 def costs(arguments: argparse.Namespace) -> int:
@@ -50,7 +56,7 @@ def costs(arguments: argparse.Namespace) -> int:
     elif arguments.csv:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow([arguments.by, "turns", "tokens", "cost_usd"])
-        writer.writerows([_cell(one.name), one.turns, one.tokens, one.cost_usd] for one in rows)
+        writer.writerows([_cell(one.name), one.turns, one.tokens, one.known_usd] for one in rows)
     else:
         _write(arguments.by, [*rows, total])
     return 0
@@ -102,11 +108,11 @@ def _grouped(turns: Sequence[TurnCost], by: str) -> list[_Row]:
 
 
 def _by_model(turns: Sequence[TurnCost], models: Sequence[ModelCost]) -> list[_Row]:
-    rows = [_Row(one.model, 0, one.tokens, one.cost_usd) for one in models]
+    rows = [_Row(one.model, None, one.tokens, one.cost_usd) for one in models]
     rest_usd = _sum(turns) - math.fsum(row.cost_usd for row in rows)
     rest_tokens = sum(one.tokens for one in turns) - sum(row.tokens for row in rows)
     if rest_tokens > 0 or rest_usd > 1e-9:
-        rows.append(_Row(_OTHER, 0, max(rest_tokens, 0), max(rest_usd, 0.0)))
+        rows.append(_Row(_OTHER, None, max(rest_tokens, 0), max(rest_usd, 0.0)))
     return sorted(rows, key=_dearest_first)
 
 
@@ -135,7 +141,7 @@ def _plain(row: _Row) -> dict[str, object]:
         "name": row.name,
         "turns": row.turns,
         "tokens": row.tokens,
-        "cost_usd": row.cost_usd,
+        "cost_usd": row.known_usd,
     }
 
 
@@ -146,16 +152,15 @@ def _cell(text: str) -> str:
 
 def _write(by: str, rows: Sequence[_Row]) -> None:
     head = (by, "turns", "tokens", "cost")
-    cells = [head, *_cells(by, rows)]
+    cells = [head, *_cells(rows)]
     widths = [max(len(row[at]) for row in cells) for at in range(len(head))]
     for name, *numbers in cells:
         padded = (cell.rjust(width) for cell, width in zip(numbers, widths[1:], strict=True))
         sys.stdout.write(f"{name.ljust(widths[0])}  {'  '.join(padded)}\n")
 
 
-def _cells(by: str, rows: Sequence[_Row]) -> Iterator[tuple[str, str, str, str]]:
+def _cells(rows: Sequence[_Row]) -> Iterator[tuple[str, str, str, str]]:
     for row in rows:
-        # Steps of one turn may have several models.
-        turns = "" if by == "model" and row.name != "total" else str(row.turns)
+        turns = "" if row.turns is None else str(row.turns)
         cost = money(row.cost_usd, of_tokens=row.tokens)
         yield visible_line(row.name), turns, tokens(row.tokens), cost

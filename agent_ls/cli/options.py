@@ -11,6 +11,10 @@ from agent_ls.domain.errors import SettingsError
 from agent_ls.domain.set_words import parse_sets, put_setting
 from agent_ls.settings import LoadedSettings, load_settings
 
+NO_MODEL = (
+    "No model is set. `agent-ls setup` asks for one, tries it and writes it down. Or give --model, "
+    "or set AGENT_LS_MODEL. `agent-ls demo` needs none."
+)
 _FLAGS = {
     "dry_run": ("dry_run",),
     "mode": ("mode",),
@@ -44,10 +48,7 @@ def conversation_settings(
     )
     tell_problems(loaded)
     if not loaded.settings.model:
-        raise SettingsError(
-            "No model is set. `agent-ls setup` asks for one, tries it and writes it down. Or give "
-            "--model, or set AGENT_LS_MODEL. `agent-ls demo` needs none."
-        )
+        raise SettingsError(NO_MODEL)
     return loaded
 
 

@@ -106,16 +106,16 @@ class Look:
     """By the database's clock."""
 
     def affordable(self) -> set[str]:
-        """Return which tasks the cap covers, each beside what the others cost or reserve now."""
-        cap_usd = self.batch.cap_usd
-        if cap_usd is None:
-            return {task.task_id for task in self.tasks}
-        spent = math.fsum(map(_counted_usd, self.tasks))
-        return {
-            task.task_id
-            for task in self.tasks
-            if spent - _counted_usd(task) + task.reserved_usd <= cap_usd + _CENT_PART
-        }
+        """Return which unfinished tasks the cap covers together, in order, beside the others."""
+        cap_usd = math.inf if self.batch.cap_usd is None else self.batch.cap_usd + _CENT_PART
+        spent_usd = math.fsum(map(_counted_usd, self.tasks))
+        found = set[str]()
+        for task in self.tasks:
+            more_usd = task.reserved_usd - _counted_usd(task)
+            if task.state not in FINISHED and spent_usd + more_usd <= cap_usd:
+                spent_usd += more_usd
+                found.add(task.task_id)
+        return found
 
 
 def _counted_usd(task: TaskRow) -> float:

@@ -139,6 +139,18 @@ def test_the_table_and_csv_are_for_people_and_spreadsheets(
     ]
 
 
+async def test_what_is_not_known_is_no_zero_for_programs(
+    store: SqlStore, place: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await store.append(journal("ses_1", "ann", "/srv", _DAY_1, "my/own", 0.0), durable=True)
+    command = ["costs", "--store", place, "--by", "model"]
+    assert await asyncio.to_thread(main, [*command, "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert row == {"name": "my/own", "turns": None, "tokens": 100, "cost_usd": None}
+    assert await asyncio.to_thread(main, [*command, "--csv"]) == 0
+    assert capsys.readouterr().out.splitlines()[1] == "my/own,,100,"
+
+
 def test_a_day_that_is_none_is_refused(place: str, capsys: pytest.CaptureFixture[str]) -> None:
     for day in ("yesterday", "2026-13-01", ""):
         assert main(["costs", "--store", place, "--since", day]) == 3

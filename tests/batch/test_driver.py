@@ -64,7 +64,7 @@ class Client:
     """Gives each try to ``play``; a future that it leaves alone waits for a worker."""
 
     status = "running"
-    cluster = None
+    cluster: object = None
     """Of another process."""
 
     def __init__(self, play: Callable[[Future, str], None], resources: object = None) -> None:
@@ -112,6 +112,18 @@ async def test_what_dask_could_not_run_is_told_and_ends_the_batch_at_last(
     await fill(queue, 1.0)
     client = Client(lambda future, _: future.end("error", ModuleNotFoundError("no agent_ls")))
     with pytest.raises(SettingsError, match="ModuleNotFoundError: no agent_ls"):
+        await drive(queue, client)
+
+
+async def test_this_machines_own_mistake_ends_the_batch_soon(
+    queue: BatchQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_ERRORS_HERE_S", 0.05)
+    await fill(queue, 1.0)
+    error = json.dumps({"error": "worker on here: no key", "final": False})
+    client = Client(lambda future, _: future.end("finished", error))
+    client.cluster = object()
+    with pytest.raises(SettingsError, match=f"no key\nWhen .*agent-ls batch resume {B}"):
         await drive(queue, client)
 
 

@@ -10,7 +10,16 @@ from html.parser import HTMLParser
 
 from agent_ls.batch.page import page
 from agent_ls.batch.results import TaskResult
-from agent_ls.batch.summary import as_csv, as_json, headline, lines_of, table, variants_of
+from agent_ls.batch.summary import (
+    as_csv,
+    as_json,
+    cells_of,
+    headline,
+    lines_of,
+    table,
+    unpriced_models,
+    variants_of,
+)
 from agent_ls.batch.tasks import BatchOptions, Task
 from agent_ls.store.batch_queue import Batch, TaskRow, TaskState
 
@@ -114,6 +123,18 @@ def test_variants_are_compared_by_what_has_ended() -> None:
 def test_the_headline_tells_states_and_money() -> None:
     said = headline(BATCH, ROWS)
     assert said == "1 waiting, 1 running, 2 done, 1 failed  $0.9375 of $2.00"
+
+
+def test_a_price_that_is_not_known_is_never_told_as_nothing() -> None:
+    task = row("a", TaskState.DONE, variant="small")
+    values = {name: getattr(task, name) for name in task.__slots__}
+    free = TaskRow(**{**values, "result": '{"tokens": 9, "model": "my/own", "is_priced": false}'})
+    assert headline(BATCH, [free]) == "1 done  $0 of $2.00, and not all prices are known"
+    (variant,) = variants_of(lines_of(BATCH, [free]))
+    assert cells_of(variant)[3] == "price unknown"
+    assert as_json(BATCH, [free])["variants"][0]["is_priced"] is False
+    assert unpriced_models(lines_of(BATCH, [free, *ROWS])) == "my/own"
+    assert "of $2.00, which cannot hold: not all prices are known" in page(BATCH, [free])
 
 
 def test_a_result_of_another_version_is_read_as_far_as_it_is_known() -> None:

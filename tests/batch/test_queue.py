@@ -133,6 +133,15 @@ async def test_a_cap_is_kept_by_many_that_claim_at_once(place: str) -> None:
     assert sum(isinstance(one, Claim) for one in found) == 3
 
 
+async def test_a_look_says_which_tasks_the_cap_covers_together(queue: BatchQueue) -> None:
+    await fill(queue, 0.4, 0.5, 0.4, 0.1, cap_usd=1.0)
+    assert (await queue.look(B)).affordable() == {"t0", "t1", "t3"}
+    claim = await taken(queue, "t1")
+    assert (await queue.look(B)).affordable() == {"t0", "t1", "t3"}
+    await done(queue, claim, 0.05)
+    assert (await queue.look(B)).affordable() == {"t0", "t2", "t3"}
+
+
 async def test_sums_of_cents_do_not_miss_the_cap_by_their_last_digit(queue: BatchQueue) -> None:
     await fill(queue, *[0.1] * 10, cap_usd=1.0)
     for at in range(10):

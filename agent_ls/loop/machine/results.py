@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from agent_ls.domain.approvals import ApprovalChoice
 from agent_ls.domain.calls import ToolKind
@@ -17,6 +18,7 @@ from agent_ls.domain.events import (
     EditApplied,
     EffectSimulated,
     RecoveryChosen,
+    SessionResumed,
     ToolCallFinished,
     TurnEnded,
 )
@@ -55,11 +57,21 @@ def result_of(session: SessionState) -> TurnResult:
         tool_calls=sum(isinstance(event, ToolCallFinished) for event in events),
         usage=turn.usage,
         cost_usd=turn.usage.known_cost_usd,
-        duration_s=(turn.events[-1].at_ms - turn.events[0].at_ms) / 1000,
+        duration_s=_worked_ms(turn) / 1000,
         files=() if session.is_dry_run else tuple(sorted(changed)),
         refused=tuple(refused_in(turn)),
         simulated=simulated_in(turn),
     )
+
+
+def _worked_ms(turn: TurnState) -> int:
+    """Return how long a turn took, without the time from a broken-off run to its resumption."""
+    away_ms = sum(
+        after.at_ms - before.at_ms
+        for before, after in pairwise(turn.events)
+        if isinstance(after.event, SessionResumed)
+    )
+    return turn.events[-1].at_ms - turn.events[0].at_ms - away_ms
 
 
 def exit_code_of(

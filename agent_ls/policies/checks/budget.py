@@ -43,8 +43,8 @@ class BudgetOptions(Record):
 
 _USD = "USD"
 _AGAIN = (
-    "Prompt again to go on with a fresh budget, or raise policies.budget in the settings "
-    "(--budget-usd of `agent-ls run`)."
+    "Prompt again to go on with a fresh budget, or raise it: policies.budget in the settings, "
+    "--budget-usd of `agent-ls run`, --task-budget-usd of a batch."
 )
 _MILLION = 1_000_000
 
