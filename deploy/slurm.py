@@ -4,6 +4,10 @@ Needs `pip install dask-jobqueue 'agent-ls[batch,postgres]'` on a file system th
 See docs/many-machines.md. Ends with Ctrl-C, and its jobs with it.
 
     agent-ls batch certificates ~/agent-ls-tls
+    umask 077; cat >~/agent-ls-tls/environment    # what each job begins with:
+    export AGENT_LS_STORE_URL='postgresql://USER:PASSWORD@HOST/DATABASE?sslmode=verify-full'
+    export AGENT_LS_MODEL=PROVIDER/NAME AGENT_LS_API_KEY=…
+    ^D
     python deploy/slurm.py --workers 16 --partition short --tls ~/agent-ls-tls
 """
 
@@ -61,7 +65,7 @@ def main() -> None:
         "--tls",
         required=True,
         help="a folder with ca.pem, key.pem, and a file `environment` that exports "
-        "AGENT_LS_STORE_URL and the model's key",
+        "AGENT_LS_STORE_URL, AGENT_LS_MODEL and its key",
     )
     words = parser.parse_args()
     from dask_jobqueue import SLURMCluster
