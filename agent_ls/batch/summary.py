@@ -168,20 +168,18 @@ def counts_of(rows: Sequence[TaskRow]) -> dict[str, int]:
 
 
 def headline(batch: Batch, rows: Sequence[TaskRow]) -> str:
-    """Return one line on how far a batch is.
-
-    The cost is only what is known: of tasks without a ``result``, whether it is whole is not.
-    """
+    """Return one line on how far a batch is; the cost is what is known of it."""
     found = counts_of(rows)
     words = [f"{found[state]} {state}" for state in TaskState if found[state]]
     cap = "" if batch.cap_usd is None else f" of {money(batch.cap_usd)}"
     stopped = "  stopped" if batch.is_stopped else ""
-    unpriced = "" if _are_priced(rows) else ", and not all prices are known"
-    return f"{', '.join(words)}  {money(spent_usd(rows))}{cap}{unpriced}{stopped}"
+    return f"{', '.join(words)}  {money(spent_usd(rows))}{cap}{stopped}"
 
 
-def _are_priced(rows: Sequence[TaskRow]) -> bool:
-    return all(TaskResult.model_validate_json(row.result or "{}").is_priced for row in rows)
+def headline_of_whole(batch: Batch, rows: Sequence[TaskRow]) -> str:
+    """Return the same of rows that have their results, which say whether all prices are known."""
+    unpriced = unpriced_models(lines_of(batch, rows))
+    return headline(batch, rows) + (f"  no price is known for {unpriced}" if unpriced else "")
 
 
 def as_json(batch: Batch, rows: Sequence[TaskRow]) -> dict[str, Any]:

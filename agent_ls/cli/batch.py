@@ -28,7 +28,7 @@ from agent_ls.batch.queueing import DEFAULT_BUDGET_USD, enqueue
 from agent_ls.batch.summary import (
     as_csv,
     as_json,
-    headline,
+    headline_of_whole,
     lines_of,
     table,
     unpriced_models,
@@ -108,12 +108,11 @@ async def _run(arguments: argparse.Namespace) -> int:
         async with _client(arguments, store) as client:
             await enqueue(queue, made, tasks, budget_usd)
             sys.stderr.write(f"Batch {batch_id}: {counted(len(tasks), 'task')}\n")
-            if cap_usd and (at_once := int(cap_usd / budget_usd)) < min(
-                len(tasks), _jobs(arguments)
-            ):
+            at_once = len((await queue.look(batch_id)).affordable())
+            if at_once < min(len(tasks), _jobs(arguments)):
                 _tell(
-                    f"the cap lets {counted(at_once, 'task')} run at once, as each may cost "
-                    f"{money(budget_usd)}; a lower --task-budget-usd lets more"
+                    f"the cap lets {counted(at_once, 'task')} run at once, as each reserves its "
+                    "budget; a lower --task-budget-usd lets more"
                 )
             return await _drive(arguments, queue, client, batch_id)
 
@@ -144,11 +143,13 @@ async def _drive(
     if arguments.json:
         print_json(as_json(found, rows))
     else:
-        sys.stdout.write(f"{headline(found, rows)}\n{table(variants_of(lines_of(found, rows)))}")
+        sys.stdout.write(
+            f"{headline_of_whole(found, rows)}\n{table(variants_of(lines_of(found, rows)))}"
+        )
     if found.cap_usd is not None and (models := unpriced_models(lines_of(found, rows))):
         _tell(
-            f"the cap of {money(found.cap_usd)} cannot hold: no price is known for {models}; "
-            "provider.models in the settings takes it"
+            f"the cap of {money(found.cap_usd)} cannot hold without the prices of {models}; "
+            "give them in provider.models of the settings"
         )
     if words := _ENDS[end].format(batch=batch_id, where=_given(arguments, _WHERE)):
         _tell(words)
@@ -227,7 +228,9 @@ async def _status(arguments: argparse.Namespace) -> int:
 
 
 def _write_status(found: Batch, rows: list[TaskRow]) -> None:
-    sys.stdout.write(f"{found.batch_id}  {visible_line(found.name)}  {headline(found, rows)}\n")
+    sys.stdout.write(
+        f"{found.batch_id}  {visible_line(found.name)}  {headline_of_whole(found, rows)}\n"
+    )
     for line in lines_of(found, rows):
         cost = money(line.cost_usd, of_tokens=line.tokens)
         why = f"  {shown_reason(line.failure_reason)}" if line.failure_reason else ""
@@ -244,7 +247,7 @@ async def _list(queue: BatchQueue, arguments: argparse.Namespace) -> int:
     for one, rows in found:
         sys.stdout.write(
             f"{one.batch_id}  {moment(one.created_ms)}  {visible_line(one.name)}  "
-            f"{headline(one, rows)}\n"
+            f"{headline_of_whole(one, rows)}\n"
         )
     if not found:
         sys.stderr.write("No batches in this store yet.\n")

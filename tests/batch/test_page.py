@@ -15,6 +15,7 @@ from agent_ls.batch.summary import (
     as_json,
     cells_of,
     headline,
+    headline_of_whole,
     lines_of,
     table,
     unpriced_models,
@@ -129,7 +130,8 @@ def test_a_price_that_is_not_known_is_never_told_as_nothing() -> None:
     task = row("a", TaskState.DONE, variant="small")
     values = {name: getattr(task, name) for name in task.__slots__}
     free = TaskRow(**{**values, "result": '{"tokens": 9, "model": "my/own", "is_priced": false}'})
-    assert headline(BATCH, [free]) == "1 done  $0 of $2.00, and not all prices are known"
+    assert headline_of_whole(BATCH, [free]) == "1 done  $0 of $2.00  no price is known for my/own"
+    assert headline_of_whole(BATCH, ROWS) == headline(BATCH, ROWS)
     (variant,) = variants_of(lines_of(BATCH, [free]))
     assert cells_of(variant)[3] == "price unknown"
     assert as_json(BATCH, [free])["variants"][0]["is_priced"] is False
