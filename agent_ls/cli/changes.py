@@ -106,6 +106,9 @@ async def hunk_diff(workspace: Workspace, file: FileLedger, hunk: Hunk) -> str:
     places = placed(file, now) if now is not None else []
     first = next((one.first for one in places if one.hunk.id == hunk.id), hunk.first)
     old, new = (lines_to_read(file.path, lines) for lines in (hunk.old, hunk.new))
+    if hunk.kind in ("created", "deleted"):
+        # A whole text has an empty piece behind its last line break.
+        old, new = (lines[:-1] if lines[-1:] == [""] else lines for lines in (old, new))
     lines = [
         line for line in hunks_to_read(list(old), list(new), around=0) if not line.startswith("@@")
     ]

@@ -10,7 +10,7 @@ import contextlib
 import os
 import sys
 import threading
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
 from typing import TextIO
 
@@ -22,15 +22,18 @@ from agent_ls.domain.approvals import (
 )
 from agent_ls.domain.events import (
     ApprovalRequested,
+    ApprovalResolved,
     AttemptDiscarded,
     AttemptFinished,
     CallOutputStreamed,
     Ephemeral,
     QuestionAsked,
+    QuestionResolved,
     ReasoningStreamed,
     RequestPrepared,
     StoredEvent,
     TextStreamed,
+    TurnEnded,
 )
 from agent_ls.loop.calls.grants import grant_words
 from agent_ls.safety.text import visible
@@ -80,32 +83,49 @@ class StreamedText:
 class LineReader:
     """Reads lines that the user types, one prompt at a time."""
 
-    def __init__(self, ask: Callable[[str], str] | None = None) -> None:
-        """``ask`` shows a prompt and returns a line, by default from standard input."""
-        self._ask = ask or _ask
+    def __init__(self) -> None:
         self._turn = asyncio.Lock()
+        self._coming: asyncio.Future[str] | None = None
+        """The next line, while a thread waits for it."""
 
-    async def read(self, prompt: str) -> str:
+    async def read(
+        self, prompt: str, *, stream: TextIO | None = None, forgets_early: bool = True
+    ) -> str:
         """Show a prompt and return the user's line; empty at the end of input.
 
-        The thread that reads is a daemon, so that a stopped process can end without input.
+        The prompt goes to ``stream``, by default standard error. ``forgets_early``: keys pressed
+        before it appears do not count. A line that a cancelled call waited for is the next call's.
         """
-        loop = asyncio.get_running_loop()
         async with self._turn:
-            said: asyncio.Future[str] = loop.create_future()
+            if forgets_early:
+                _forget_typed_ahead()
+            shown = stream or sys.stderr
+            shown.write(prompt)
+            shown.flush()
+            if self._coming is None:
+                self._coming = _coming_line()
+            line = await asyncio.shield(self._coming)
+            self._coming = None
+            return line
 
-            def settle(text: str) -> None:
-                if not said.done():
-                    said.set_result(text)
 
-            def read() -> None:
-                text = self._ask(prompt)
-                # The event loop may be closed by then.
-                with contextlib.suppress(RuntimeError):
-                    loop.call_soon_threadsafe(settle, text)
+def _coming_line() -> asyncio.Future[str]:
+    """Read a line on a thread, a daemon, so that a stopped process can end without input."""
+    loop = asyncio.get_running_loop()
+    coming: asyncio.Future[str] = loop.create_future()
 
-            threading.Thread(target=read, name="terminal", daemon=True).start()
-            return await said
+    def settle(line: str) -> None:
+        if not coming.done():
+            coming.set_result(line)
+
+    def read() -> None:
+        line = _line()
+        # The event loop may be closed by then.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(settle, line)
+
+    threading.Thread(target=read, name="terminal", daemon=True).start()
+    return coming
 
 
 class TerminalAnswers:
@@ -116,24 +136,35 @@ class TerminalAnswers:
         self._session = session
         self._reader = reader or LineReader()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._asking: dict[str, asyncio.Task[None]] = {}
+        """What waits for the user, by the id of what is asked."""
 
     def on_event(self, stored: StoredEvent) -> None:
-        """Ask the user if the event is an approval or a question."""
+        """Ask the user if the event is an approval or a question; stop if it is over."""
         match stored.event:
             case ApprovalRequested() as event:
-                self._start(self._approve(event))
+                self._start(event.request.id, self._approve(event))
             case QuestionAsked() as event:
-                self._start(self._answer(event))
+                self._start(event.question.id, self._answer(event))
+            case ApprovalResolved(approval_id=over) | QuestionResolved(question_id=over):
+                self._stop(over)
+            case TurnEnded():
+                for one in list(self._asking):
+                    self._stop(one)
             case _:
                 pass
 
     def on_ephemeral(self, session_id: str, piece: Ephemeral) -> None:
         """Ignore streamed pieces."""
 
-    def _start(self, work: Coroutine[None, None, None]) -> None:
-        task = asyncio.create_task(work)
+    def _start(self, asked: str, work: Coroutine[None, None, None]) -> None:
+        task = self._asking[asked] = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    def _stop(self, asked: str) -> None:
+        if task := self._asking.pop(asked, None):
+            task.cancel()
 
     async def _approve(self, event: ApprovalRequested) -> None:
         request = event.request
@@ -149,6 +180,7 @@ class TerminalAnswers:
             said = await self._reader.read(asking)
             answer = _approval(said, keys)
             asking = f"{_explained(said, keys)}{how}" if said.strip() else _again(keys)
+        self._asking.pop(request.id, None)
         await self._session.resolve_approval(request.id, answer)
 
     async def _answer(self, event: QuestionAsked) -> None:
@@ -163,6 +195,7 @@ class TerminalAnswers:
             said = question.default or said
         while said and not said.strip():
             said = await self._reader.read("Nothing is decided yet: an answer needs words.\n> ")
+        self._asking.pop(question.id, None)
         answer = QuestionAnswer(text=said.strip(), by="terminal" if said.strip() else "nobody")
         await self._session.resolve_question(question.id, answer)
 
@@ -226,19 +259,16 @@ def _approval(said: str, keys: Mapping[str, AnswerKey]) -> ApprovalAnswer | None
     return ApprovalAnswer(choice=ApprovalChoice.REJECT_ONCE, note=word, by="terminal")
 
 
-def _ask(prompt: str) -> str:
-    """Show a prompt and return one line; empty at the end of input.
+def _line() -> str:
+    """Return one line of standard input, and take no more; empty at its end.
 
-    Keys pressed before the prompt appears are ignored. Reads without Python's buffer, because a
-    waiting thread would still hold the buffer's lock when the process ends.
+    Reads without Python's buffer, because a waiting thread would still hold the buffer's lock when
+    the process ends.
     """
-    _forget_typed_ahead()
-    sys.stderr.write(prompt)
-    sys.stderr.flush()
     line = b""
     while not line.endswith(b"\n"):
         try:
-            piece = os.read(sys.stdin.fileno(), 4096)
+            piece = os.read(sys.stdin.fileno(), 1)
         except OSError:
             break
         if not piece:

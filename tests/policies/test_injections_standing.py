@@ -173,7 +173,7 @@ ORIENTATION = {
     "nothing-happened": ([], (), ()),
     "compacted": ([*steps(2), _COMPACTED], ("summary above",), ("interrupted",)),
     "said-once": ([_COMPACTED, *steps(1)], (), ()),
-    "resumed": ([*steps(1), SessionResumed()], ("goes on now",), ("effect",)),
+    "resumed": ([*steps(1), SessionResumed()], ("goes on now",), ("effect", "Task:", "stand:")),
     "resumed-with-an-interrupted-call": (
         [*steps(1), SessionResumed(interrupted_calls=("cal_1",))],
         ("The effect of one call is unknown",),

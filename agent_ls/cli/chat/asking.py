@@ -30,6 +30,7 @@ from agent_ls.domain.modes import MODE_WORDS
 from agent_ls.session.session import Session
 
 _BY = "terminal"
+_FOR_ONCE = (ApprovalChoice.ALLOW_ONCE, ApprovalChoice.REJECT_ONCE)
 _MOST_KEYS = 9
 """Options of a question that have a key."""
 
@@ -121,10 +122,14 @@ class ScreenAnswers:
 
         pressed = {letter: act(key) for letter, key in keys.items()}
         pressed["?"] = self._explain
-        rows = [(letter, key.words) for letter, key in keys.items()]
+        lasting = [letter for letter, key in keys.items() if key.choice not in _FOR_ONCE]
+        rows = [
+            (f"{letter} Enter" if letter in lasting else letter, key.words)
+            for letter, key in keys.items()
+        ]
         rows.append(("?", "explain · or type why not, and Enter rejects with these words"))
         self._shown = request.id
-        self._screen.ask(Ask(partial(self._painter.rows, rows), words, pressed))
+        self._screen.ask(Ask(partial(self._painter.rows, rows), words, pressed, lasting))
 
     def _explain(self) -> None:
         mode = self._session.state.mode_of_turn
@@ -133,8 +138,7 @@ class ScreenAnswers:
             f"Mode {mode} ({name}): {does} Change it with /mode.\n"
             "What was allowed for the session ends with it; `agent-ls rules` lists what was "
             "allowed in this folder, and removes it.\n"
-            "Words reject the call, and the agent reads them. Begin them with a space where the "
-            "first letter is a key.",
+            "Words reject the call, and the agent reads them.",
             "dim",
         )
 

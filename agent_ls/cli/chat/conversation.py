@@ -30,6 +30,10 @@ from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
 from agent_ls.settings import chosen_budget_usd
 
+_NO_GOAL = (
+    "/goal needs what is to be reached, and below it lines such as `- The tests pass `pytest -q``"
+)
+
 
 async def converse(
     screen: Screen,
@@ -95,10 +99,10 @@ async def _talk(
     def stop() -> bool:
         if not talk.session.is_busy or talk.session.is_cut_off:
             return False
-        waiting = "\n\n".join(one.text for one in talk.session.state.queue)
-        if waiting and not screen.draft:
-            # What the model has not read comes back.
-            screen.draft = waiting
+        # What the model has not read comes back, before what is typed.
+        waiting = [one.text for one in talk.session.state.queue]
+        if waiting:
+            screen.draft = "\n\n".join(filter(None, [*waiting, screen.draft]))
         stopping.append(asyncio.ensure_future(talk.session.cancel("terminal")))
         return True
 
@@ -129,6 +133,8 @@ async def say(talk: Talk, text: str, *, waits: bool = False) -> None:
         return
     if call is not None and call[0] not in BUILT_IN:
         await _check_command(talk, call[0])
+    if call == ("goal", ""):
+        raise AgentLsError(_NO_GOAL)
     prompt, goal = typed(text)
     if talk.session.is_closed:
         # Another process went on with it meanwhile, or it made room.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import signal
 import sys
 from pathlib import Path
@@ -15,9 +14,13 @@ from agent_ls.cli.chat.slash import Talk
 from agent_ls.cli.options import conversation_settings, folder_of
 from agent_ls.cli.terminal import LineReader, StreamedText, TerminalAnswers
 from agent_ls.domain.errors import AgentLsError
+from agent_ls.domain.events import TurnEnded
+from agent_ls.loop.machine.results import exit_code_of, result_of
 from agent_ls.observers.human_log import HumanLog
 from agent_ls.safety.text import visible
 from agent_ls.session.session import Session
+
+_FAILED = 1
 
 
 def talk_in_lines(arguments: argparse.Namespace) -> int:
@@ -68,7 +71,7 @@ async def _talk(arguments: argparse.Namespace, folder: Path) -> int:
     is_attended = sys.stdin.isatty()
     settings = conversation_settings(arguments, folder).settings
     workspace = open_disk_workspace([folder])
-    reader, typing = LineReader(), LineReader(_line)
+    reader, code = LineReader(), 0
     face = _Lines(reader, is_attended=is_attended)
     sessions = await open_sessions(
         settings, workspace, is_attended=is_attended, tell=lambda words: face.say(words)
@@ -78,35 +81,39 @@ async def _talk(arguments: argparse.Namespace, folder: Path) -> int:
         await face.put(talk.session)
         await talk.session.wait_idle()
         while not face.has_left:
-            line = await typing.read("> " if is_attended else "")
+            line = await reader.read(
+                "> " if is_attended else "", stream=sys.stdout, forgets_early=False
+            )
             if not line:
                 break
             if not line.strip():
                 continue
             try:
-                await say(talk, line)
-                await _ended(talk.session)
+                code = await _carried_out(talk, line) or code
             except (AgentLsError, OSError) as error:
                 sys.stderr.write(f"agent-ls: {visible(str(error))}\n")
+                code = _FAILED
     finally:
         await sessions.close()
-    return 0
+    return 0 if is_attended else code
 
 
-def _line(prompt: str) -> str:
-    """Show a prompt and return one line; empty at the end of input. Takes no more than the line."""
-    sys.stdout.write(prompt)
-    sys.stdout.flush()
-    line = b""
-    while not line.endswith(b"\n"):
-        piece = os.read(sys.stdin.fileno(), 1)
-        if not piece:
-            break
-        line += piece
-    return line.decode(errors="replace")
+async def _carried_out(talk: Talk, line: str) -> int:
+    """Carry out a line, say why its turn did not end well, and return its exit code."""
+    earlier = talk.session.state.turn
+    await say(talk, line)
+    ended = await _ended(talk.session)
+    turn = talk.session.state.turn
+    if ended is None or turn is None or (earlier and turn.turn_id == earlier.turn_id):
+        # A command of the conversation's has no turn.
+        return 0
+    result = result_of(talk.session.state)
+    if result.failure_reason:
+        sys.stderr.write(f"agent-ls: {visible(result.failure_reason)}\n")
+    return exit_code_of(turn, result, ended, count_partial=True)
 
 
-async def _ended(session: Session) -> None:
+async def _ended(session: Session) -> TurnEnded | None:
     """Wait for the end of the turn; Ctrl-C stops it."""
     loop = asyncio.get_running_loop()
     waiting = asyncio.ensure_future(session.wait_idle())
@@ -117,6 +124,6 @@ async def _ended(session: Session) -> None:
 
     try:
         loop.add_signal_handler(signal.SIGINT, stop)
-        await waiting
+        return await waiting
     finally:
         loop.remove_signal_handler(signal.SIGINT)

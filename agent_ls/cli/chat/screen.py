@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -39,6 +39,8 @@ _MOST_COMPOSER_ROWS = 8
 _MOST_MENU_ROWS = 8
 _FEWEST_LIVE_ROWS = 3
 _FRAME_S = 0.1
+_ALONE_S = 0.4
+"""After a letter that answers: a sentence may begin with it, and goes on sooner."""
 _MARK, _MORE = "> ", "  "
 
 
@@ -51,6 +53,9 @@ class Ask:
     words: Callable[[str], None]
     """Called with words; they may be empty."""
     keys: Mapping[str, Callable[[], None]] = field(default_factory=dict[str, Callable[[], None]])
+    """Each answers when it stands alone: after a moment, or with Enter."""
+    with_enter: Collection[str] = ()
+    """Those that answer with Enter alone, since what they decide lasts."""
 
 
 @dataclass(slots=True)
@@ -199,7 +204,10 @@ class Screen:
         if ask is not None and self._takes_answer:
             self._buffer.reset()
             self._takes_answer = True
-            ask.words(text.strip())
+            if act := ask.keys.get(text):
+                act()
+            else:
+                ask.words(text.strip())
         elif text.strip():
             self._buffer.append_to_history()
             self._buffer.reset()
@@ -310,11 +318,17 @@ class Screen:
         return keys
 
     def _answered(self, event: KeyPressEvent) -> None:
-        act = self._ask.keys.get(event.data) if self._ask else None
-        if act is not None:
-            act()
-        elif event.data.isprintable():
-            self._buffer.insert_text(event.data)
+        ask, letter = self._ask, event.data
+        if ask is None or not letter.isprintable():
+            return
+        self._buffer.insert_text(letter)
+        if letter in ask.keys and letter not in ask.with_enter:
+            asyncio.get_running_loop().call_later(_ALONE_S, self._decided, ask, letter)
+
+    def _decided(self, ask: Ask, letter: str) -> None:
+        """Take a letter as an answer, unless it became the beginning of words."""
+        if self._ask is ask and self._buffer.text == letter:
+            self._sent(waits=False)
 
     def _entered(self) -> None:
         if self._is_selected:

@@ -94,8 +94,14 @@ async def _new(talk: Talk, _arguments: str) -> None:
 
 
 async def _go_to(talk: Talk, session: Session) -> None:
-    talk.session = session
+    before, talk.session = talk.session, session
     await talk.face.put(session)
+    if before is not session and before.is_busy and not before.is_cut_off:
+        talk.face.say(
+            f"The turn of {before.id} goes on, and is cut off when you leave: "
+            f"/resume {before.id} shows it.",
+            "yellow",
+        )
 
 
 async def _sessions(talk: Talk, _arguments: str) -> None:
@@ -205,7 +211,12 @@ async def _costs(talk: Talk, _arguments: str) -> None:
     talk.face.say("\n".join(cost_lines(await talk.session.journal())))
 
 
-async def _export(talk: Talk, _arguments: str) -> None:
+async def _export(talk: Talk, arguments: str) -> None:
+    if arguments:
+        raise AgentLsError(
+            "/export shows the session here; into a file: "
+            f"agent-ls sessions export {talk.session.id} > FILE"
+        )
     text = markdown_of(talk.session.id, await talk.session.journal())
     talk.face.say(text)
 

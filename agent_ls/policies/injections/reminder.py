@@ -29,6 +29,7 @@ from agent_ls.loop.evidence.unsettled_failures import UnsettledFailures
 from agent_ls.loop.state.view import TurnView
 
 _STANDING = "Where you stand:"
+_TASK = f"{_STANDING}\nTask: "
 _VERIFY = "Nothing has been run since your last"
 _PLAN = "You have changed files in several steps without a plan"
 _MAX_TASK_CHARS = 800
@@ -77,20 +78,21 @@ class ReminderOptions(Record):
 class Reminder:
     """Says what a long conversation hides, in one text at the end of the request.
 
-    Task, plan and files, the more often the longer the conversation is, and once after a compaction
-    or a resume; failures that are not settled; tests or a plan when they are due, once. Source:
-    seed 000, recitation, failure evidence, phases, resume orientation; seed 002, resume.
+    Task, plan and files, the more often the longer the conversation is; plan and files after a
+    compaction or a resume, where the task alone would be taken for a new one; failures that are not
+    settled; tests or a plan when they are due, once. Source: seed 000, recitation, failure
+    evidence, phases, resume orientation; seed 002, resume.
     """
 
     name: ClassVar[str] = "reminder"
     options: ReminderOptions = ReminderOptions()
 
     async def propose(self, view: TurnView) -> Slot | None:
-        breaks = list(_breaks(view))
-        is_due = bool(breaks) or self._is_due(view)
-        lines = [*breaks, *self._failures(view, 1 if is_due else self.options.min_failures)]
-        if is_due:
-            lines += _standing(view)
+        breaks, is_due = list(_breaks(view)), self._is_due(view)
+        is_standing = is_due or bool(breaks)
+        lines = [*breaks, *self._failures(view, 1 if is_standing else self.options.min_failures)]
+        standing = [*(_task(view) if is_due else ()), *(_work(view) if is_standing else ())]
+        lines += [_STANDING, *standing] if standing else []
         if not view.is_silenced(self.name) and view.mode is not Mode.PLAN:
             lines += filter(None, [self._verify(view) or self._plan(view)])
         if not lines or not self.options.max_tokens:
@@ -159,11 +161,13 @@ def _after_resume(interrupted: int) -> str:
     return f"{text} Files may have changed meanwhile."
 
 
-def _standing(view: TurnView) -> Iterator[str]:
-    yield _STANDING
+def _task(view: TurnView) -> Iterator[str]:
     yield f"Task: {one_line(view.turn.prompt, _MAX_TASK_CHARS)}"
     if steers := view.user_words[1:]:
         yield f"The user added: {one_line(steers[-1], _MAX_WORDS_CHARS)}"
+
+
+def _work(view: TurnView) -> Iterator[str]:
     if items := view.session.plan:
         left = [f"{one_line(one.text, _MAX_WORDS_CHARS)} ({one.status})" for one in _left(items)]
         rest = f"; next: {'; '.join(left[:_MAX_NAMED])}" if left else ""
@@ -181,7 +185,7 @@ def _steps_since_standing(view: TurnView) -> int:
     count = 0
     for stored in reversed(view.turn.events):
         match stored.event:
-            case RequestPrepared(slots=slots) if any(_STANDING in slot for slot in slots):
+            case RequestPrepared(slots=slots) if any(_TASK in slot for slot in slots):
                 break
             case Answered():
                 count += 1
