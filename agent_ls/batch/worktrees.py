@@ -163,8 +163,9 @@ class Worktrees:
         await self._git("update-ref", f"refs/made/{name}", made.decode().strip())
 
     async def _make(self, name: str) -> None:
-        here = partial(git, cwd=self.top, avoid=[self.top], is_fetch=True)
-        if not await here("ls-remote", "--", str(self.top), "HEAD"):
+        # Not from inside: the repository's own configuration can name programs that git would run.
+        away = partial(git, cwd=self.place, avoid=[self.top], is_fetch=True)
+        if not await away("ls-remote", "--", str(self.top), "HEAD"):
             raise WorkspaceError(
                 f"{self.top} has no commit yet, and a worktree begins with one: commit first"
             )

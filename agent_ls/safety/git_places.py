@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ _NOT_WALKED = frozenset({"objects", "refs", "logs", "hooks", "info", "lfs"})
 _LEADING = re.compile(r"^\s*(hookspath|path)\s*=\s*\"?([^\"\n\0#;]+)", re.IGNORECASE | re.MULTILINE)
 _WORKTREE = re.compile(r"^\tworktree = (.+)$", re.MULTILINE)
 _MAX_POINTER_BYTES = 4_096
+_MAX_SETTINGS_BYTES = 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +70,7 @@ def git_led_to(folder: Path, top: Path) -> Iterator[Path]:
     hooks = folder / "hooks"
     links = [hooks, *(hooks.iterdir() if hooks.is_dir() else ())]
     yield from (real_path(one) for one in links if one.is_symlink())
-    try:
-        settings = (folder / "config").read_text("utf-8", "replace")
-    except OSError:
-        return
+    settings = _text(folder / "config", _MAX_SETTINGS_BYTES)
     for found in _LEADING.finditer(settings):
         # Hooks are looked for from the top, settings from the file that includes them.
         base = top if found[1].lower() == "hookspath" else folder
@@ -135,9 +134,16 @@ def _named_in(file: Path, front: str = "") -> Path:
 
 
 def _pointer(file: Path) -> str:
+    text = _text(file, _MAX_POINTER_BYTES).strip()
+    return "" if "\0" in text else text
+
+
+def _text(file: Path, most_bytes: int) -> str:
+    """Return the beginning of a file; empty for what is none: a pipe would be waited for."""
     try:
-        with file.open("rb") as opened:
-            text = opened.read(_MAX_POINTER_BYTES).decode(errors="replace").strip()
-            return "" if "\0" in text else text
+        descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except OSError:
         return ""
+    with os.fdopen(descriptor, "rb") as opened:
+        is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
+        return opened.read(most_bytes).decode(errors="replace") if is_file else ""

@@ -6,11 +6,9 @@ one place of the workspace. Everything else asks; a sandbox is what makes most c
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 
 from agent_ls.loop.ports.workspace import Root
@@ -28,9 +26,9 @@ _LETTERS = {
 """Programs, and the letters that their options may have; a number may always stand among them."""
 _TEXTS = frozenset({"echo", "tr", "basename", "dirname", "which", "date"})
 """Programs whose operands are no files."""
-_SHORT_VALUE = re.compile(r"\+?\d+|[,:;.\t ]|\d+(,\d+)*")
-"""What may stand behind an option that takes a value."""
-_TAKES_VALUE = re.compile(r"-\w*[ncdfABCm]")
+_VALUED = {"head": "nc", "tail": "nc", "cut": "dfc", "nl": "b", "grep": "ABCm"}
+"""The letters that take a value: the rest of their word, else the next word."""
+_VALUE = re.compile(r"\+?\d+|[,:;.\t ]|\d+(,\d+)*")
 _SED = re.compile(r"(\d+|\$)(,(\d+|\$))?p")
 _FIND = re.compile(r"-(print|not|o|a)|!")
 _FIND_VALUE = re.compile(r"-(name|iname|type|maxdepth|mindepth|size)")
@@ -50,16 +48,11 @@ def reads_plainly(words: Sequence[str], folder: Path, roots: Sequence[Root]) -> 
     if name == "echo" or (len(rest) == 1 and rest[0] in _VERSIONS):
         return True
     options = [one for one in rest if one[:1] == "-" and one != "-"]
-    if any(not (one in _LETTERS[name] or one.isdigit()) for word in options for one in word[1:]):
+    is_known = all(one in _LETTERS[name] or one.isdigit() for word in options for one in word[1:])
+    operands = _operands(name, rest)
+    if not is_known or operands is None:
         return False
-    operands = [one for one in rest if one not in options]
-    values = {
-        at
-        for at, (option, one) in enumerate(pairwise(words))
-        if _TAKES_VALUE.fullmatch(option) and _SHORT_VALUE.fullmatch(one)
-        if not os.path.lexists(folder / one)
-    }
-    files = [one for at, one in enumerate(rest) if one not in options and at not in values]
+    files = list(operands)
     if name in _TEXTS:
         return name != "date" or all(one.startswith("+") for one in operands)
     if name == "grep":
@@ -72,6 +65,23 @@ def reads_plainly(words: Sequence[str], folder: Path, roots: Sequence[Root]) -> 
     return all(_is_inside(one, folder, roots) and one[:1] != "+" for one in files)
 
 
+def _operands(name: str, rest: Sequence[str]) -> list[str] | None:
+    """Return the words that are no options and no values of options; None if that is not plain."""
+    found: list[str] = []
+    takes_next = False
+    for word in rest:
+        if takes_next:
+            takes_next = False
+            if not _VALUE.fullmatch(word):
+                return None
+        elif word[:1] == "-" and word != "-":
+            valued = [at for at, one in enumerate(word) if at and one in _VALUED.get(name, "")]
+            takes_next = bool(valued) and valued[0] == len(word) - 1
+        else:
+            found.append(word)
+    return None if takes_next else found
+
+
 def _prints_lines(rest: Sequence[str]) -> bool:
     is_print = len(rest) == 3 and rest[0] == "-n" and bool(_SED.fullmatch(rest[1]))
     return is_print and not rest[2].startswith("-")
@@ -80,12 +90,14 @@ def _prints_lines(rest: Sequence[str]) -> bool:
 def _finds_names(rest: Sequence[str]) -> bool:
     if not rest or rest[0][:1] in "-!(":
         return False
-    return all(
-        _FIND.fullmatch(one)
-        or _FIND_VALUE.fullmatch(one)
-        or (_FIND_VALUE.fullmatch(option) and "/" not in one)
-        for option, one in pairwise(rest)
-    )
+    words = iter(rest[1:])
+    for word in words:
+        if _FIND_VALUE.fullmatch(word):
+            if "/" in next(words, "/"):
+                return False
+        elif not _FIND.fullmatch(word):
+            return False
+    return True
 
 
 def _is_systems(name: str, roots: Sequence[Root]) -> bool:

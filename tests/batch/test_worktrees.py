@@ -168,6 +168,16 @@ async def test_a_second_merge_brings_only_what_is_new(shell: Shell, project: Pat
 
 
 @pytest.mark.heavy
+@pytest.mark.parametrize("rule", ["ext::sh -c touch% CANARY ", "ssh://h"])
+async def test_a_repositorys_own_configuration_runs_nothing(project: Path, rule: str) -> None:
+    canary = project.parent / "canary"
+    with (project / ".git" / "config").open("a") as config:
+        config.write(f'[protocol "ext"]\n\tallow = always\n[core]\n\tsshCommand = touch {canary}\n')
+        config.write(f'[url "{rule.replace("CANARY", str(canary))}"]\n\tinsteadOf = /\n')
+    assert (await made(project) / "a.txt").read_text() == LINES
+    assert not canary.exists()
+
+
 async def test_a_forced_drop_says_what_is_lost(shell: Shell, project: Path) -> None:
     folder = await made(project)
     change(folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -155,3 +156,14 @@ def test_a_submodule_has_its_data_in_the_repository_that_knows_it(top: Path) -> 
     check(tree, (own, tree))
     _write(own / "config", "[core]\n\tbare = false\n\tworktree = ../../../../libs\n")
     check(tree)
+
+
+@pytest.mark.timeout(60)
+def test_a_pipe_and_a_device_say_nothing_and_are_not_waited_for(top: Path) -> None:
+    os.mkfifo(top / ".git" / "config")
+    assert list(git_led_to(top / ".git", top)) == []
+    (top / ".git" / "config").unlink()
+    (top / ".git" / "config").symlink_to("/dev/zero")
+    assert list(git_led_to(top / ".git", top)) == []
+    os.mkfifo(top / "sub")
+    assert list(Repositories.of([top]).with_nested([top / "sub"]).folders) == [top / ".git"]
