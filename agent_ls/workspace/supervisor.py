@@ -55,6 +55,12 @@ _LOOK_S = 0.1
 _PAGE = resource.getpagesize()
 _RESTS = 10
 """After an exact look at the memory none for so many times as long: it costs 35 ms for each GiB."""
+_PLANNED = "AGENT_LS_PLANNED_MOUNT_"
+_NOT_STARTED = 126
+_RENAMED = (
+    b"sandbox: the command was not started, because a file or folder of the workspace was renamed "
+    b"while the sandbox was made. Run it again.\n"
+)
 _LINGER_S = 0.2
 _TERM_GRACE_S = 0.5
 _KILL_S = 1.0
@@ -69,6 +75,13 @@ def main() -> int:
     """
     pairs = (one.split("=") for one in sys.argv[2].split(",") if one)
     limits, command = {name: int(number) for name, number in pairs}, sys.argv[3:]
+    planned = [os.environ.pop(name) for name in list(os.environ) if name.startswith(_PLANNED)]
+    if planned and not _are_mounted(planned):
+        os.write(2, _RENAMED)
+        if sys.argv[1]:
+            with suppress(OSError):
+                os.write(int(sys.argv[1]), str(_NOT_STARTED).encode())
+        return _NOT_STARTED
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):
             _leave_parent(ctypes.CDLL(None), is_limited=bool(limits))
@@ -238,6 +251,31 @@ class _Watch:
         ended_s = time.monotonic()
         self._rests_until_s = ended_s + _RESTS * (ended_s - now_s)
         return total > most
+
+
+def _are_mounted(planned: list[str]) -> bool:
+    """Say whether these mounts, as ``bubblewrap.py`` planned them, show what was meant.
+
+    A program in the background may have put a link in a folder's place while they were made. Now
+    nothing can move them any more.
+    """
+    found: dict[str, set[str]] = {}
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123
+        for line in file:
+            _, _, _, shown, place, _ = line.split(" ", 5)
+            found.setdefault(place, set()).add(shown)
+    outer = [one[1:] for one in planned if one[0] == "@"]
+    for one in planned:
+        place = one[1:]
+        if place not in found:
+            return False
+        if one[0] == "=":
+            above = [top for top in outer if place.startswith(f"{top.rstrip('/')}/")]
+            rests = [(top, place[len(top.rstrip("/")) :]) for top in above]
+            wanted = {f"{top.rstrip('/')}{rest}" for name, rest in rests for top in found[name]}
+            if found[place].isdisjoint(wanted):
+                return False
+    return True
 
 
 def _folders_in_memory() -> list[str]:

@@ -7,11 +7,15 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agent_ls.loop.ports.commands import Bounds
+from agent_ls.safety.sandbox import bubblewrap
+from agent_ls.safety.sandbox.bubblewrap import Bubblewrap
 from agent_ls.safety.sandbox.builder import SandboxBuilder, open_confiner
+from agent_ls.safety.sandbox.confinement import Wrapped
 from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.workspace.runner import ShellRunner
 from tests.support.sandboxes import installed_bubblewrap
@@ -194,6 +198,65 @@ def test_a_checker_sees_the_repository_around_unless_it_holds_the_home_folder(
         wrapped.end()
     assert ran.stdout.split() == [*seen.split(), "text"], ran.stderr
     assert not (top / "app" / "n").exists()
+
+
+class _Renaming:
+    """Bubblewrap, and a program that puts a link in a folder's place before it mounts."""
+
+    def __init__(self, inner: Bubblewrap, folder: Path, link: str) -> None:
+        self._inner, self._folder, self._link = inner, folder, link
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._inner, name)
+
+    def wrap(self, *words: Any, **more: Any) -> Wrapped:
+        wrapped = self._inner.wrap(*words, **more)
+        self._folder.rename(self._folder.with_name("moved"))
+        self._folder.symlink_to(self._link)
+        return wrapped
+
+
+@pytest.mark.parametrize("is_checked", [True, False], ids=["checked", "positive-control"])
+@pytest.mark.parametrize("at", ["deep", "deep/er"])
+async def test_a_link_in_a_folders_place_leads_no_command_outside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str, is_checked: bool
+) -> None:
+    workspace, outside = tmp_path.resolve() / "ws", tmp_path.resolve() / "outside"
+    for folder in (workspace / "deep" / "er", outside / "er"):
+        folder.mkdir(parents=True)
+        (folder / "own.env").write_text("KEY=canary\n")
+        (folder.parent / "own.env").write_text("KEY=canary\n")
+    if not is_checked:
+        monkeypatch.setattr(bubblewrap, "_planned", lambda *_: {})
+    link = os.path.relpath(outside, (workspace / at).parent)
+    options = SandboxOptions(read=(str(outside),))
+    sandbox: Any = _Renaming(installed_bubblewrap(), workspace / at, link)
+    builder = open_confiner(sandbox, options, lambda: [workspace])
+    try:
+        ran = await ShellRunner(builder).run(
+            "echo x > ../outside/n", cwd=workspace, timeout_s=20, bounds=WORK
+        )
+    finally:
+        builder.end()
+    assert (outside / "n").exists() is not is_checked, ran.output
+    if is_checked:
+        assert ran.exit_code == 126
+        assert "was renamed while the sandbox was made. Run it again." in ran.output
+
+
+@pytest.mark.parametrize("name", ["a b", "tab\there", "back\\slash", "new\nline", "ümlaut"])
+async def test_a_folder_of_any_name_is_mounted_as_planned(tmp_path: Path, name: str) -> None:
+    workspace = tmp_path.resolve() / name
+    (workspace / name).mkdir(parents=True)
+    (workspace / name / "own.env").write_text("KEY=canary\n")
+    builder = open_confiner(installed_bubblewrap(), SandboxOptions(), lambda: [workspace])
+    try:
+        command = "cat */own.env; echo done; env | grep -c PLANNED"
+        ran = await ShellRunner(builder).run(command, cwd=workspace, timeout_s=20, bounds=WORK)
+    finally:
+        builder.end()
+    assert "canary" not in ran.output
+    assert ran.output.splitlines()[-2:] == ["done", "0"]
 
 
 def test_ending_leaves_nothing(top: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,8 @@ _ETC = Path("/etc")
 _KERNEL = (Path("/proc/sys"), Path("/proc/sysrq-trigger"))
 _HIDDEN = ("--perms", "0000", "--tmpfs")
 _SHOWN = ("--bind", "--ro-bind", "--symlink")
+PLANNED = "AGENT_LS_PLANNED_MOUNT_"
+"""Variables that begin so are the supervisor's; no command sees them."""
 _Mounts = dict[Path, tuple[str, ...]]
 """The options of a mount, without its target, by target."""
 
@@ -68,6 +71,8 @@ class Bubblewrap:
             *("--remount-ro", "/", "--chdir", str(cwd), "--", *command),
         )
         inner = {name: value for name, value in env.items() if name not in _DROPPED}
+        if confinement.view == "workspace-write":
+            inner |= _planned(mounts, changeable)
         return Wrapped(argv, inner)
 
 
@@ -158,6 +163,37 @@ def _temporary(confinement: Confinement, home: Path) -> _Mounts:
     return {path: ("--bind", str(confinement.tmp / name)) for path, name in places.items()}
 
 
+def _planned(mounts: _Mounts, changeable: Sequence[Path]) -> dict[str, str]:
+    """Return variables that tell the supervisor what must be mounted where it may be renamed.
+
+    A program that runs in the background can put a link in a folder's place after our look at it,
+    and bwrap would follow that. ``@`` is a folder that nothing can rename, ``=`` shows what is at
+    its own place, ``.`` anything else.
+    """
+    outer = [one for one in changeable if not any(one != o and one.is_relative_to(o)
+                                                  for o in changeable)]  # fmt: skip
+    elsewhere = _mount_points()
+    words: list[str] = []
+    for path in _needed(mounts):
+        if mounts[path][0] == "--symlink" or not any(path.is_relative_to(one) for one in outer):
+            continue
+        place = _escaped(str(path))
+        is_itself = mounts[path][1:] == (str(path),) and place not in elsewhere
+        words.append(f"{'@' if path in outer else '=' if is_itself else '.'}{place}")
+    return {f"{PLANNED}{number}": word for number, word in enumerate(words)}
+
+
+def _mount_points() -> frozenset[str]:
+    """Return where anything is mounted, as the kernel writes it; nothing in the background can."""
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as table:  # noqa: PTH123
+        return frozenset(line.split(" ")[4] for line in table)
+
+
+def _escaped(path: str) -> str:
+    """Return a path as the kernel's table of mounts writes it."""
+    return re.sub(r"[ \t\n\\]", lambda found: f"\\{ord(found[0]):03o}", path)
+
+
 def _is_plain(path: Path) -> bool:
     return path.exists() and path.resolve() == path
 
@@ -171,17 +207,22 @@ def _between(path: Path, folders: Iterable[Path]) -> Iterator[Path]:
 
 def _options(mounts: _Mounts) -> Iterator[str]:
     """Yield the options of all mounts, outer ones first: a later mount covers what is inside."""
-    for path in sorted(mounts, key=lambda path: len(path.parts)):
-        around = next((one for one in path.parents if one in mounts), path)
-        # Each mount costs time, so none for what its nearest one shows in the same way.
-        if around == path or not (_is_seen(around, mounts) and _is_seen(path, mounts)):
-            yield from (*mounts[path], str(path))
+    for path in _needed(mounts):
+        yield from (*mounts[path], str(path))
     yield from (
         word
         for path, mount in mounts.items()
         if mount == _HIDDEN
         for word in ("--remount-ro", str(path))
     )
+
+
+def _needed(mounts: _Mounts) -> Iterator[Path]:
+    """Yield the targets; each costs time, so none that its nearest one shows in the same way."""
+    for path in sorted(mounts, key=lambda path: len(path.parts)):
+        around = next((one for one in path.parents if one in mounts), path)
+        if around == path or not (_is_seen(around, mounts) and _is_seen(path, mounts)):
+            yield path
 
 
 def _is_seen(path: Path, mounts: _Mounts) -> bool:

@@ -181,12 +181,20 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
     except OSError:
         return
     mode = os.fstat(descriptor).st_mode
-    if mode & 0o170000 != 0o120000:
+    if mode & 0o170000 != 0o120000 and _is_at(descriptor, path):
         allowed = rights if mode & 0o170000 == 0o040000 else rights & _ON_FILES
         rule = struct.pack("=Qi", allowed, descriptor)
         if allowed:
             _check(_libc.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, rule, 0), path)
     os.close(descriptor)
+
+
+def _is_at(descriptor: int, path: str) -> bool:
+    """Say whether no link led elsewhere: a program in the background may have made one."""
+    try:
+        return os.readlink(f"/proc/self/fd/{descriptor}") == path  # noqa: PTH115 - a quick start
+    except OSError:
+        return False
 
 
 def _restrict_calls(*, has_network: bool, keeps_metadata: bool) -> None:
