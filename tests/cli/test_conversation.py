@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -159,6 +163,107 @@ async def test_words_reject_and_what_was_begun_before_a_question_is_no_answer(
         await terminal.until("Partly done")
         assert await left(terminal) == 0
     assert "a - b" in (folder / "calc.py").read_text()
+
+
+@pytest.mark.parametrize("words", ["stop", "are you sure", "yes but not so", "no please"])
+async def test_words_that_begin_with_a_key_are_words(folder: Path, words: str) -> None:
+    scenario = _FIXES + '[[answer]]\ntext = "Well."\n'
+    async with scripted(scenario) as model, at_screen(folder, model) as terminal:
+        await terminal.until(_READY)
+        await say(terminal, "Fix it.")
+        await terminal.until("reject every edit")
+        for letter in words:
+            terminal.type(letter)
+            await asyncio.sleep(0.05)
+        await terminal.until(f"> {words}")
+        terminal.type("\r")
+        await terminal.until(f"rejected (terminal): {words}")
+        await terminal.until("Well.")
+        assert await left(terminal) == 0
+    assert "a - b" in (folder / "calc.py").read_text()
+
+
+async def test_an_answer_that_lasts_needs_enter(folder: Path) -> None:
+    scenario = _FIXES + '[[answer]]\ntext = "Well."\n'
+    async with scripted(scenario) as model, at_screen(folder, model) as terminal:
+        await terminal.until(_READY)
+        await say(terminal, "Fix it.")
+        await terminal.until("s Enter")
+        terminal.type("s")
+        await terminal.until("> s")
+        # Longer than the moment after which a letter for this one call counts.
+        await asyncio.sleep(1)
+        assert "a - b" in (folder / "calc.py").read_text()
+        terminal.type("\r")
+        await terminal.until("allowed for the session")
+        await terminal.until("Well.")
+        assert await left(terminal) == 0
+    assert "a + b" in (folder / "calc.py").read_text()
+
+
+async def test_what_was_not_read_comes_back_before_what_is_typed(folder: Path) -> None:
+    scenario = _RUNS.replace("COMMAND", "sleep 60")
+    async with (
+        scripted(scenario) as model,
+        at_screen(folder, model, "--mode", "auto") as terminal,
+    ):
+        await terminal.until(_READY)
+        await say(terminal, "Run it.")
+        await terminal.until("sleep 60")
+        await say(terminal, "steer me")
+        await terminal.until("1 queued")
+        terminal.type("half")
+        await terminal.until("> half")
+        terminal.type("\x03")
+        await terminal.until("Cancelled")
+        await terminal.until("steer me")
+        await terminal.until_true(
+            lambda: re.search(r"> steer me\s+half", terminal.visible) is not None, "both"
+        )
+        # The second in a row leaves.
+        terminal.type("\x03")
+        assert await terminal.ended() == 0
+
+
+async def test_the_line_after_an_abandoned_question_is_a_prompt(folder: Path) -> None:
+    scenario = _FIXES + '[[answer]]\ntext = "Hello."\n[answer.expect]\ncontains = ["hi there"]\n'
+    async with (
+        scripted(scenario) as model,
+        at_screen(folder, model, columns=100, variables={"TERM": "dumb"}) as terminal,
+    ):
+        await terminal.until(">")
+        terminal.type("Fix it.\n")
+        await terminal.until("then Enter: ")
+        terminal.type("\x03")
+        await terminal.until("agent-ls: Stopped.")
+        terminal.type("hi there\n")
+        await terminal.until("Hello.")
+        await terminal.until("Done")
+        terminal.type("\x04")
+        assert await terminal.ended() == 0
+
+
+async def test_a_pipe_of_prompts_says_what_failed_and_its_exit_code(folder: Path) -> None:
+    env = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder.parent),
+        "AGENT_LS_MODEL": "openai/x",
+        "AGENT_LS_API_BASE": "http://127.0.0.1:9/v1",
+        "OPENAI_API_KEY": "k",
+        "AGENT_LS_POLICIES__TRANSPORT__FIRST_WAIT_S": "0.01",
+    }
+    for line, code, says in (
+        ("Hello\n", 1, "127.0.0.1:9"),
+        ("/foo\n", 1, "There is no command /foo"),
+        ("/goal\n", 1, "/goal needs what is to be reached"),
+        ("/mode plan\n", 0, ""),
+    ):
+        done = await asyncio.to_thread(
+            subprocess.run,
+            [sys.executable, "-P", "-m", "agent_ls", "--plain", "--workspace", str(folder)],
+            input=line, env=env, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert (done.returncode, says in done.stderr) == (code, True), done.stderr
 
 
 async def test_the_last_session_goes_on_and_its_changes_are_decided_there(folder: Path) -> None:

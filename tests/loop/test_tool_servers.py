@@ -94,15 +94,16 @@ text = "Done."
     shown: list[str] = []
     typed = ["\n", "\n", "2\n"]
 
-    def ask(prompt: str) -> str:
-        shown.append(prompt)
-        return typed.pop(0)
+    class Typing(LineReader):
+        async def read(self, prompt: str, **_: object) -> str:
+            shown.append(prompt)
+            return typed.pop(0)
 
     async with stage.opened(
         tmp_path, scenario, settings_toml=settings("instructions:Ask first.")
     ) as sessions:
         session = await sessions.create()
-        session.follow(TerminalAnswers(session, LineReader(ask)))
+        session.follow(TerminalAnswers(session, Typing()))
         async with asyncio.timeout(60):
             await session.submit("Plan it.")
             await session.wait_idle()
