@@ -260,16 +260,20 @@ def _are_mounted(planned: list[str]) -> bool:
     nothing can move them any more.
     """
     found: dict[str, set[str]] = {}
+    untold: set[str] = set()
     with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123
         for line in file:
-            _, _, _, shown, place, _ = line.split(" ", 5)
+            _, _, _, shown, place, rest = line.split(" ", 5)
             found.setdefault(place, set()).add(shown)
+            if " - nfs" in rest:
+                # The table says "/" for whatever is shown of it.
+                untold.add(place)
     outer = [one[1:] for one in planned if one[0] == "@"]
     for one in planned:
         place = one[1:]
         if place not in found:
             return False
-        if one[0] == "=":
+        if one[0] == "=" and place not in untold:
             above = [top for top in outer if place.startswith(f"{top.rstrip('/')}/")]
             rests = [(top, place[len(top.rstrip("/")) :]) for top in above]
             wanted = {f"{top.rstrip('/')}{rest}" for name, rest in rests for top in found[name]}

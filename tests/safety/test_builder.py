@@ -259,6 +259,23 @@ async def test_a_folder_of_any_name_is_mounted_as_planned(tmp_path: Path, name: 
     assert ran.output.splitlines()[-2:] == ["done", "0"]
 
 
+async def test_what_lies_on_a_mount_of_the_systems_is_not_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its root in the kernel's table is that of the mount, as of a container's volume."""
+    workspace = tmp_path.resolve() / "ws"
+    (workspace / "volume" / "deep").mkdir(parents=True)
+    (workspace / "volume" / "deep" / "own.env").write_text("KEY=canary\n")
+    monkeypatch.setattr(bubblewrap, "_mount_points", lambda: {str(workspace / "volume")})
+    builder = open_confiner(installed_bubblewrap(), SandboxOptions(), lambda: [workspace])
+    try:
+        wrapped = builder.wrapped(["true"], WORK, cwd=workspace, env=dict(os.environ))
+    finally:
+        builder.end()
+    planned = {one for name, one in wrapped.env.items() if name.startswith(bubblewrap.PLANNED)}
+    assert planned >= {f"@{workspace}", f".{workspace}/volume", f".{workspace}/volume/deep"}
+
+
 def test_ending_leaves_nothing(top: Path) -> None:
     made = open_confiner(installed_bubblewrap(), SandboxOptions(), lambda: [top / "app"])
     assert {one.name for one in made.place.iterdir()} >= {"tmp", "var-tmp", "cache"}

@@ -31,7 +31,7 @@ from agent_ls.session.sessions import Sessions
 from agent_ls.settings import chosen_budget_usd
 
 _NO_GOAL = (
-    "/goal needs what is to be reached, and below it lines such as `- The tests pass `pytest -q``"
+    "/goal needs what is to be reached, and below it lines such as: - The tests pass `pytest -q`"
 )
 
 

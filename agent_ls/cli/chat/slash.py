@@ -215,7 +215,7 @@ async def _export(talk: Talk, arguments: str) -> None:
     if arguments:
         raise AgentLsError(
             "/export shows the session here; into a file: "
-            f"agent-ls sessions export {talk.session.id} > FILE"
+            f"agent-ls export {talk.session.id} --out FILE"
         )
     text = markdown_of(talk.session.id, await talk.session.journal())
     talk.face.say(text)

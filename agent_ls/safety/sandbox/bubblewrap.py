@@ -170,16 +170,18 @@ def _planned(mounts: _Mounts, changeable: Sequence[Path]) -> dict[str, str]:
     and bwrap would follow that. ``@`` is a folder that nothing can rename, ``=`` shows what is at
     its own place, ``.`` anything else.
     """
-    outer = [one for one in changeable if not any(one != o and one.is_relative_to(o)
-                                                  for o in changeable)]  # fmt: skip
+    outer = [one for one in changeable if set(changeable).isdisjoint(one.parents)]
     elsewhere = _mount_points()
     words: list[str] = []
     for path in _needed(mounts):
         if mounts[path][0] == "--symlink" or not any(path.is_relative_to(one) for one in outer):
             continue
-        place = _escaped(str(path))
-        is_itself = mounts[path][1:] == (str(path),) and place not in elsewhere
-        words.append(f"{'@' if path in outer else '=' if is_itself else '.'}{place}")
+        # Below a mount of the system's, such as a container's volume, the table counts from there.
+        above = [one for one in (path, *path.parents) if any(o in one.parents for o in outer)]
+        is_other = any(_escaped(str(one)) in elsewhere for one in above)
+        is_itself = mounts[path][1:] == (str(path),) and not is_other
+        kind = "@" if path in outer else "=" if is_itself else "."
+        words.append(f"{kind}{_escaped(str(path))}")
     return {f"{PLANNED}{number}": word for number, word in enumerate(words)}
 
 
