@@ -60,8 +60,19 @@ _EPILOGS: Mapping[str, tuple[str, str]] = {
   64 wrong command line""",
     ),
     "costs": ("agent-ls costs --by model --since 2026-01-01", _PLAIN),
-    **dict.fromkeys(
-        ("diff", "keep", "undo", "redo", "restore", "review"), (_REVIEW_EXAMPLES, _REVIEW)
+    **dict.fromkeys(("diff", "keep", "undo", "redo", "restore"), (_REVIEW_EXAMPLES, _REVIEW)),
+    "review": (
+        f"""{_REVIEW_EXAMPLES}
+  agent-ls review --base main     let the agent look for defects since main
+  agent-ls review --base HEAD --json | jq -e '.findings == []'""",
+        f"""{_REVIEW}
+with --base:
+  {TURN_CODES}""",
+    ),
+    "commit": (
+        """agent-ls commit
+  agent-ls commit only the parser, and say why""",
+        TURN_CODES,
     ),
     "report": ("agent-ls report 1A2B --open", _SESSION),
     "trace": ("agent-ls trace 1A2B --json", _SESSION),

@@ -30,6 +30,7 @@ _COMMANDS = {
     **dict.fromkeys(
         ("diff", "keep", "undo", "redo", "restore", "review"), "agent_ls.cli.review:review"
     ),
+    "commit": "agent_ls.cli.own_prompts:commit",
     "report": "agent_ls.cli.report:report",
     "trace": "agent_ls.cli.trace:trace",
     "commands": "agent_ls.cli.commands:commands",

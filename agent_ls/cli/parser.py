@@ -17,6 +17,7 @@ from agent_ls.cli.help_epilogs import TURN_CODES, add_epilog
 from agent_ls.cli.parser_options import (
     MODES,
     add_chat,
+    add_commit,
     add_folder,
     add_goes_on,
     add_mcp,
@@ -158,6 +159,7 @@ def build_parser() -> CommandParser:
     )
     add_costs(commands.add_parser("costs", help="say what was spent, by day, model or folder"))
     add_review(commands)
+    add_commit(commands.add_parser("commit", help="propose a commit with its message, and ask"))
     report = commands.add_parser("report", help="write a page that shows what a session did")
     add_session(report)
     report.add_argument(

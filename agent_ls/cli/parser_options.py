@@ -67,6 +67,19 @@ def add_session_actions(actions: Any, shared: list[argparse.ArgumentParser]) -> 
         add("costs", "say what a session has used, turn by turn", is_optional=True)
 
 
+def add_commit(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``commit``."""
+    parser.add_argument("words", nargs="*", help="what to commit, or what the message should say")
+    parser.set_defaults(session=None)
+    _add_own_prompt(parser)
+
+
+def _add_own_prompt(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a turn to a command that says itself what to do."""
+    add_turn(parser)
+    parser.set_defaults(image=[], goes_on=False, goal=None, output_schema=None, worktree=None)
+
+
 def add_review(commands: Any) -> None:
     """Add the commands that show and decide what the agent changed."""
 
@@ -74,12 +87,15 @@ def add_review(commands: Any) -> None:
         parser = commands.add_parser(name, help=words)
         add_folder(parser)
         add_set(parser)
+        add_whose(parser)
+        return parser
+
+    def add_whose(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "--session",
             metavar="ID",
             help="whose changes, by its id or the end of it; by default the newest that has some",
         )
-        return parser
 
     turns = {
         "diff": "show what a turn changed",
@@ -97,7 +113,19 @@ def add_review(commands: Any) -> None:
             parser.add_argument("--stat", action="store_true", help="only files and sizes")
         else:
             parser.add_argument("--all", action="store_true", help="of all turns of the session")
-    add("review", "look at the open changes one by one: keep, undo, next")
+    look = commands.add_parser(
+        "review",
+        help="look at the open changes one by one: keep, undo, next; with --base let the agent "
+        "look for defects",
+    )
+    look.add_argument(
+        "--base",
+        metavar="REVISION",
+        help="let the agent look for defects in what changed since this branch, tag or commit; "
+        "HEAD: in what is not committed. The options below are for this",
+    )
+    add_whose(look)
+    _add_own_prompt(look)
     restore = add("restore", "bring all files back to before a turn")
     restore.add_argument("turn", help="its number, from 1, or its id")
     # Not ``dry_run``, which makes the session one that only simulates.

@@ -73,6 +73,13 @@ class _Found:
 
 def review(arguments: argparse.Namespace) -> int:
     """Run one of the commands; return the exit code."""
+    if arguments.command == "review":
+        if arguments.base is not None:
+            from agent_ls.cli.own_prompts import review_since
+
+            return review_since(arguments)
+        if arguments.json or arguments.json_stream:
+            raise SettingsError("review: JSON is printed of the agent's review: give --base, too.")
     return asyncio.run(_review(arguments))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
@@ -50,10 +50,12 @@ class TurnLimits(Record):
     """What runs without asking in this turn, likewise."""
     opening: tuple[OpeningCall, ...] = ()
     """The calls that are made first."""
+    output: Literal["text", "review"] = "text"
+    """``review``: the turn ends with findings, as ``code_review`` describes them."""
 
     def of_sub_agents(self, rules: tuple[str, ...]) -> TurnLimits:
         """Return what holds for a sub-agent too; its model is its kind's, as are these rules."""
-        own = {"model": "", "unasked": (), "opening": (), "kind_rules": rules}
+        own = {"model": "", "unasked": (), "opening": (), "output": "text", "kind_rules": rules}
         return self.model_copy(update=own)
 
 
@@ -99,29 +101,6 @@ class CustomCommand(Record):
         return Given(arguments, base, self.argument_names, variables, bool(self.argument_hint))
 
 
-LEARN = CustomCommand(
-    name="learn",
-    description="propose what was learnt here as a change of AGENTS.md",
-    argument_hint="[WHAT]",
-    source="agent-ls",
-    body="""Look back at this session: what did you have to find out, or were told, that whoever
-works here next should know from the beginning? Commands that build and test, rules of this project,
-traps. Leave out what the code or AGENTS.md says already, what only this task needed, and every
-secret.
-
-Propose it as one edit of AGENTS.md in the project's folder: read the file first, put each sentence
-where it belongs, replace what turned out wrong, keep it short. Create the file if there is none.
-The user reads the edit and may change or reject it. Keep what was learnt nowhere else. If there is
-nothing worth it, say so and edit nothing.""",
-    limits=TurnLimits(
-        mode=Mode.ASK,
-        tools=("read_file", "list_dir", "grep", "glob", "edit_file", "write_file"),
-    ),
-)
-SHIPPED: Mapping[str, CustomCommand] = {LEARN.name: LEARN}
-"""Commands that need no file; a user's file of the same name goes before one."""
-
-
 @dataclass(frozen=True, slots=True)
 class CommandList:
     """The custom commands by name, sorted, and those that cannot be used."""
@@ -154,3 +133,9 @@ def call_line(call: str) -> str:
     """Return the first line of an expanded prompt, which names the call: ``/NAME ARGUMENTS``."""
     name, _, arguments = call.strip().partition(" ")
     return f"Command: {name} {arguments.strip()}".rstrip()
+
+
+def call_of(prompt: str) -> str:
+    """Return the call that an expanded prompt names in its first line; any other as it is."""
+    found = re.match(r"Command: (/\S.*)\n\n", prompt)
+    return found[1] if found else prompt

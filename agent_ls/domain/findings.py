@@ -20,12 +20,20 @@ class Severity(StrEnum):
     HINT = "hint"
 
 
+class TextFix(Record):
+    """A replacement that mends a finding."""
+
+    old_text: str
+    """As in the file; a text that does not occur exactly once cannot be replaced."""
+    new_text: str
+
+
 class Finding(Record):
     """One finding. Lines and columns are 0-based, columns count code points, the end is open."""
 
     path: str
     checker: str
-    """``ruff``, ``tsc``, …"""
+    """``ruff``, ``tsc``, …; ``review`` for the agent's own."""
     code: str = ""
     message: str
     severity: Severity = Severity.ERROR
@@ -35,6 +43,8 @@ class Finding(Record):
     end_column: int = 0
     line_text: str = ""
     """Its first line, stripped: tells a finding that moved from a new one."""
+    fix: TextFix | None = None
+    """Offered where the finding is shown, while its text is there."""
 
     @property
     def fingerprint(self) -> tuple[str, str, str, str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import field_serializer
 
+from agent_ls.domain.code_review import CodeFinding
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
@@ -31,6 +32,8 @@ class TurnResult(Record):
     failure_reason: str
     open_tasks: tuple[str, ...]
     output: str
+    findings: tuple[CodeFinding, ...] = ()
+    """Of a review of code; ``output`` tells them in words."""
     model: str
     steps: int
     tool_calls: int

@@ -91,6 +91,7 @@ COMMANDS: Final = (
     "agent-ls.nudge.continue",
     "agent-ls.nudge.leave",
     "agent-ls.nudge.silence",
+    "agent-ls.finding.hide",
     "agent-ls.review.keep",
     "agent-ls.review.undo",
     "agent-ls.review.redo",

@@ -13,6 +13,7 @@ from typing import TextIO
 from agent_ls.domain import events as ev
 from agent_ls.domain.approvals import ApprovalChoice
 from agent_ls.domain.calls import ErrorKind, ToolCall
+from agent_ls.domain.code_review import REVIEWER
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.images import change_words
 from agent_ls.domain.model_io import FinishReason
@@ -259,9 +260,12 @@ class HumanLog:
 
     def _checked(self, event: ev.FindingsReported) -> list[str]:
         paths = {*event.paths, *(one.path for one in event.findings)}
-        before = [one for path in paths for one in self._findings.get(path, ())]
+        before = _of_checkers(one for path in paths for one in self._findings.get(path, ()))
         self._findings = findings_after(self._findings, event)
-        return _checked(event, before)
+        found = _of_checkers(event.findings)
+        if event.findings and not (found or before or event.problems or event.unanswered):
+            return []
+        return _checked(event.model_copy(update={"findings": tuple(found)}), before)
 
     def _result(self, event: ev.ToolCallFinished) -> str:
         result = event.result
@@ -344,6 +348,11 @@ def _changed(event: ev.CommandChanged) -> str:
     did = "made" if event.is_new else "removed" if event.is_gone else "changed"
     what = f": {change_words(event.images)}" if event.images is not None else ""
     return f"✎ {short(event.path)} ({did} by the command{what})"
+
+
+def _of_checkers(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings without a review's, which its answer lists."""
+    return [one for one in findings if one.checker != REVIEWER]
 
 
 def _checked(event: ev.FindingsReported, before: Sequence[Finding]) -> list[str]:

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from agent_ls.domain.commands import (
-    BUILT_IN,
-    SHIPPED,
-    CommandList,
-    CustomCommand,
-    TurnLimits,
-    called_in,
-)
+from agent_ls.domain.commands import BUILT_IN, CommandList, CustomCommand, TurnLimits, called_in
 from agent_ls.domain.errors import AgentLsError
+from agent_ls.domain.shipped_commands import OWN_PREFIX, SHIPPED
 from agent_ls.loop.offering import is_left
 from agent_ls.loop.ports.extension import Commands
 
@@ -50,6 +44,8 @@ async def command_in(prompt: str, source: Commands) -> tuple[CustomCommand, str]
     if call is None or call[0] in BUILT_IN:
         return None
     name, arguments = call
+    if name.startswith(OWN_PREFIX) and (own := SHIPPED.get(name.removeprefix(OWN_PREFIX))):
+        return own, arguments
     found = await source.listed(name)
     if (problem := found.problems.get(name) or found.refused.get(name)) is not None:
         raise AgentLsError(problem)

@@ -13,6 +13,7 @@ from typing import Literal
 
 from agent_ls.domain.approvals import ApprovalAnswer, QuestionAnswer
 from agent_ls.domain.attachments import Attachment
+from agent_ls.domain.code_review import REVIEW_SCHEMA
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.events import (
     Anchor,
@@ -191,6 +192,10 @@ class Session:
                 when_busy = "follow_up"
                 model = model_meant(limits.model, self.state.model, self._services.named_models)
                 limits = limits.model_copy(update={"model": model})
+                if limits.output == "review":
+                    if output_schema is not None:
+                        raise AgentLsError("A review gives findings, so it takes no schema.")
+                    output_schema = REVIEW_SCHEMA
             if note:
                 prompt = f"{prompt}\n\n{note}"
             if goal is not None:

@@ -8,13 +8,16 @@ from typing import ClassVar
 from pydantic import Field, JsonValue
 
 from agent_ls.domain.calls import ErrorKind, ToolKind
+from agent_ls.domain.code_review import CodeReview
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.events import FinalOutputGiven
 from agent_ls.loop.evidence.output_schema import violations
 from agent_ls.loop.extension_points import ToolContext, ToolOutput
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.state.view import TurnView
 from agent_ls.tools.arguments import Arguments
 from agent_ls.tools.plain_tool import PlainTool
+from agent_ls.tools.review_findings import review_reported
 
 
 class FinalOutputArguments(Arguments):
@@ -39,6 +42,8 @@ class FinalOutput(PlainTool):
     group: ClassVar[str] = ""
     Arguments: ClassVar[type[Arguments]] = FinalOutputArguments
 
+    workspace: Workspace
+
     def parameters(self, view: TurnView) -> dict[str, JsonValue] | None:
         """Return the parameters in this turn; None where it is not offered."""
         schema = view.turn.output_schema
@@ -57,4 +62,8 @@ class FinalOutput(PlainTool):
                 ErrorKind.STRUCTURAL,
             )
         given = FinalOutputGiven(call_id=context.call_id, value=arguments.output)
-        return ToolOutput("Taken as the final output.", events=(given,))
+        if context.view.turn.limits.output != "review":
+            return ToolOutput("Taken as the final output.", events=(given,))
+        review = CodeReview.model_validate(arguments.output)
+        reported = await review_reported(review, context.view, self.workspace)
+        return ToolOutput("Taken as the result of the review.", events=(given, reported))

@@ -78,6 +78,9 @@ def test_an_unknown_command_is_refused_and_leaves_no_session(
 ) -> None:
     words = ["--model", "openai/scripted", "--workspace", str(tmp_path)]
     assert main(["run", "/reviw a.py", *words]) != 0
-    assert "There is no command /reviw. The commands are: /goal, /learn." in capsys.readouterr().err
+    assert (
+        "There is no command /reviw. The commands are: /commit, /goal, /learn, /review."
+        in capsys.readouterr().err
+    )
     assert main(["sessions", "list", "--json", "--workspace", str(tmp_path)]) == 0
     assert json.loads(capsys.readouterr().out) == []

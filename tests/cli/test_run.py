@@ -46,8 +46,9 @@ async def started(
     variables: Mapping[str, str],
     *words: str,
     stdin: int = asyncio.subprocess.DEVNULL,
+    command: str = "run",
 ) -> AsyncGenerator[asyncio.subprocess.Process]:
-    """Start ``run`` with some variables beside those that every process has."""
+    """Start ``run`` or such a command with variables beside those that every process has."""
     home = folder.parent / "home"
     home.mkdir(exist_ok=True)
     env = {
@@ -57,7 +58,7 @@ async def started(
         **variables,
     }
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "agent_ls", "run", "--model", model),
+        *(sys.executable, "-m", "agent_ls", command, "--model", model),
         *("--workspace", str(folder), *words),
         stdin=stdin,
         stdout=asyncio.subprocess.PIPE,

@@ -232,7 +232,7 @@ async def test_a_folders_link_out_of_it_is_no_command(tmp_path: Path) -> None:
 
 async def test_what_is_called_and_is_not_there_says_what_is(tmp_path: Path) -> None:
     files = _files(tmp_path, **{f"{_OWN}/review.md": "Review.", f"{_OWN}/goal.md": "Mine."})
-    with pytest.raises(AgentLsError, match=r"no command /reviw.*: /goal, /learn, /review"):
+    with pytest.raises(AgentLsError, match=r"no command /reviw.*: /commit, /goal, /learn, /review"):
         await expanded("/reviw a.py", files, TOOLS)
     for prompt in ("/goal it is tidy", "/etc/hosts is wrong", "review it"):
         assert await expanded(prompt, files, TOOLS) == (prompt, None)

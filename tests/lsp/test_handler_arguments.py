@@ -253,6 +253,12 @@ _COMMANDS: list[tuple[str, list[Any], str]] = [
     ("nudge.leave", [], "sessionId: is missing"),
     ("nudge.silence", [], "sessionId: is missing"),
     ("nudge.leave", [{"sessionId": "ses_9"}], "not open here"),
+    ("finding.hide", [], "sessionId: is missing"),
+    (
+        "finding.hide",
+        [{"sessionId": "ses_9", "uri": "file:///a.py", "line": 0, "message": "m"}],
+        "not shown here",
+    ),
     ("stop", ["ses_9"], "not open here"),
     ("finish", ["ses_9"], "not open here"),
     ("session.fork", ["<older>", 0], "greater than or equal to 1"),

@@ -17,12 +17,13 @@ from agent_ls.cli.chat.slash import Talk, run_command
 from agent_ls.cli.named_sessions import cut_off_session, first_session
 from agent_ls.cli.options import conversation_settings, folder_of
 from agent_ls.cli.which import nearest
-from agent_ls.domain.commands import BUILT_IN, SHIPPED, called_in
+from agent_ls.domain.commands import BUILT_IN, call_of, called_in
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.events import TurnEnded, TurnStarted
 from agent_ls.domain.goals import typed
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.sentences import counted
+from agent_ls.domain.shipped_commands import OWN_PREFIX, SHIPPED
 from agent_ls.domain.stops import EXIT_CANCELLED
 from agent_ls.lsp.conversation.mentions import FileNames
 from agent_ls.observers.unpriced import UnpricedBudget
@@ -146,8 +147,10 @@ async def say(talk: Talk, text: str, *, waits: bool = False) -> None:
 
 async def _check_command(talk: Talk, name: str) -> None:
     """Refuse a command that does not exist, with the one that may be meant."""
+    if name.removeprefix(OWN_PREFIX) in SHIPPED:
+        return
     found = await talk.sessions.custom_commands.listed(name)
-    if name in {**found.commands, **found.problems, **found.refused, **found.also, **SHIPPED}:
+    if name in {**found.commands, **found.problems, **found.refused, **found.also}:
         return
     near = nearest(name, [*OWN, *found.commands])
     did = f" Did you mean /{near}?" if near else ""
@@ -166,7 +169,7 @@ async def _show(face: Face, session: Session, *, goes_on: bool) -> None:
         return
     title = session.state.title or "untitled"
     face.say(f"Going on with “{title}” ({counted(len(begun), 'turn')}). The last one:", "dim")
-    face.say(f"> {begun[-1].prompt.strip()}", "bold")
+    face.say(f"> {call_of(begun[-1].prompt).strip()}", "bold")
     ends = [one.event for one in journal if isinstance(one.event, TurnEnded)]
     if ends and ends[-1].turn_id == begun[-1].turn_id and ends[-1].output.strip():
         face.show_markdown(ends[-1].output)

@@ -15,6 +15,8 @@ OWN: Mapping[str, str] = {
     "redo": "take an undo back: /redo [TURN]",
     "keep": "accept a turn's changes: /keep [TURN]",
     "restore": "bring all files back to before a turn: /restore TURN",
+    "review": "look for defects: /review [BASE], by default in what is not committed",
+    "commit": "propose a commit with its message, and ask: /commit [WHAT]",
     "learn": "propose what was learnt here as a change of AGENTS.md: /learn [WHAT]",
     "new": "begin another session",
     "sessions": "the sessions of this folder",

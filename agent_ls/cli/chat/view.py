@@ -17,6 +17,7 @@ from agent_ls.cli.chat.paint import Painter
 from agent_ls.cli.chat.screen import Screen
 from agent_ls.domain import events as ev
 from agent_ls.domain.calls import ToolCall, ToolResult
+from agent_ls.domain.commands import call_of
 from agent_ls.domain.edits import text_of
 from agent_ls.domain.errors import StoreError
 from agent_ls.domain.sentences import counted
@@ -182,7 +183,7 @@ class SessionView:
         self._count(event)
         match event:
             case ev.TurnStarted(prompt=prompt):
-                self._prompt(prompt)
+                self._prompt(call_of(prompt))
             case ev.PromptQueued(text=text, kind=kind):
                 self._prompt(text, "  (while it works)" if kind == "steer" else "  (next)")
             case ev.AttemptFinished():

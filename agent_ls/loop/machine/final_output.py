@@ -30,7 +30,9 @@ def after_calls(turn: Turn) -> Move | None:
 
 
 def output_text(turn: Turn) -> str | None:
-    """Return the final output as JSON; None when there is none."""
+    """Return the final output as JSON, a review as Markdown; None when there is none."""
+    if (review := turn.state.review) is not None:
+        return review.as_markdown()
     given = turn.state.final_output
     return None if given is None else json.dumps(given.value, ensure_ascii=False)
 

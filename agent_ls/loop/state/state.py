@@ -15,6 +15,7 @@ from pydantic import JsonValue
 from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalRequest, Question
 from agent_ls.domain.calls import Effect, ToolCall, ToolResult
+from agent_ls.domain.code_review import CodeReview
 from agent_ls.domain.commands import TurnLimits
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.goals import Goal
@@ -120,6 +121,13 @@ class TurnState:
     def open_calls(self) -> tuple[CallState, ...]:
         """Return the calls without a result."""
         return tuple(state for state in self.calls if state.result is None)
+
+    @property
+    def review(self) -> CodeReview | None:
+        """Return the result of a review of code; None for any other turn, and before the end."""
+        if self.limits.output != "review" or self.final_output is None:
+            return None
+        return CodeReview.model_validate(self.final_output.value)
 
 
 S = TypeVar("S", "TurnState", "SessionState")

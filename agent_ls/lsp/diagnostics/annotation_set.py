@@ -53,6 +53,8 @@ class AnnotationSet:
         self._annotations: dict[str, list[Annotation]] = {}
         self._left: dict[str, str] = {}
         """By session, the turn whose nudge the user dismissed."""
+        self._hidden = set[tuple[str, object]]()
+        """Findings that the user hid: a session and a fingerprint."""
         self._changes = changes
         self._timer: asyncio.TimerHandle | None = None
         self._looking: asyncio.Task[None] | None = None
@@ -104,6 +106,18 @@ class AnnotationSet:
         """Hide the nudge of this turn."""
         self._left[session_id] = turn_id
         self.refresh()
+
+    def hide(self, session_id: str, uri: str, line: int, message: str) -> bool:
+        """Hide a finding; False where there is none."""
+        found = [
+            one.subject
+            for one in self._annotations.get(uri, ())
+            if isinstance(one.subject, Finding)
+            and (one.session_id, one.span.line, one.subject.message) == (session_id, line, message)
+        ]
+        self._hidden.update((session_id, one.fingerprint) for one in found)
+        self.refresh()
+        return bool(found)
 
     def refresh(self) -> None:
         """Place all annotations again and publish the documents whose annotations changed."""
@@ -176,7 +190,8 @@ class AnnotationSet:
             uri = self._documents.uri(path)
             if uri is not None:
                 for finding, span in located(findings, self._documents.lines(uri)):
-                    if not self._hides(uri, finding, span.line):
+                    is_hidden = (state.session_id, finding.fingerprint) in self._hidden
+                    if not is_hidden and not self._hides(uri, finding, span.line):
                         yield Annotation(state.session_id, uri, span, finding)
 
     def _candidates(

@@ -11,8 +11,12 @@ from typing import Any
 from lsprotocol import types
 
 from agent_ls.domain.approvals import ApprovalChoice, ApprovalRequest, Question
+from agent_ls.domain.code_review import REVIEWER
+from agent_ls.domain.edits import Replacement
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.focus import MAX_PROBLEMS
+from agent_ls.lsp.connection.convert import text_edits
+from agent_ls.lsp.connection.positions import TextPositions
 from agent_ls.lsp.diagnostics.annotation import Annotation, ChangeHint, Nudge, PendingEdit
 from agent_ls.lsp.diagnostics.prompts import finding_prompt, problem_prompt
 from agent_ls.lsp.wire import AnchorParams, EditorDiagnostic
@@ -114,9 +118,43 @@ def mark_offers(annotation: Annotation, diagnostic: types.Diagnostic) -> Iterato
             title = f"Ask the agent to fix: {short(annotation.subject.message)}"
             place = AnchorParams(uri=annotation.uri, line=annotation.span.line)
             yield _asking(title, wish, place, diagnostic=diagnostic)
+            if annotation.subject.checker == REVIEWER:
+                # A checker would find its own again.
+                given = {
+                    "sessionId": annotation.session_id,
+                    "uri": annotation.uri,
+                    "line": annotation.span.line,
+                    "message": annotation.subject.message,
+                }
+                title = f"Agent: Hide this finding: {short(annotation.subject.message)}"
+                yield action(title, "agent-ls.finding.hide", given, diagnostic=diagnostic)
         case ChangeHint():
             # Offered by ``review_offers``, for all changes of the lines at once.
             return
+
+
+def fix_offer(
+    annotation: Annotation,
+    finding: Finding,
+    positions: TextPositions,
+    diagnostic: types.Diagnostic,
+) -> types.CodeAction | None:
+    """Return the action that puts in a finding's own fix; None where the text is another now."""
+    text, fix = positions.text, finding.fix
+    if fix is None:
+        return None
+    old, new = fix.old_text, fix.new_text
+    if "\r\n" in text:
+        old, new = ("\r\n".join(one.replace("\r\n", "\n").split("\n")) for one in (old, new))
+    if not old or text.count(old) != 1:
+        return None
+    start = text.index(old)
+    change = Replacement(start=start, end=start + len(old), text=new)
+    title = f"Agent: Fix: {short(finding.message)}"
+    edit = types.WorkspaceEdit(changes={annotation.uri: text_edits(positions, [change])})
+    return types.CodeAction(
+        title=title, kind=types.CodeActionKind.QuickFix, diagnostics=[diagnostic], edit=edit
+    )
 
 
 def trust_offer(folder: str, uri: str, *, is_agreed: bool) -> types.CodeAction:

@@ -31,6 +31,16 @@ class SessionParams(wire.Deciding):
     session_id: wire.Name
 
 
+class FindingParams(wire.Deciding):
+    """Name a finding of a review by its place."""
+
+    session_id: wire.Name
+    uri: wire.Name
+    line: int
+    """0-based."""
+    message: str
+
+
 async def resolve_approval(
     context: EditorContext, asked: wire.ApprovalResolveParams
 ) -> wire.ResolveResult:
@@ -148,6 +158,13 @@ async def leave_turn(context: EditorContext, asked: SessionParams) -> None:
     if session.state.turn is not None:
         context.presenters.annotations.leave(session.id, session.state.turn.turn_id)
     await session.cancel("user")
+
+
+async def hide_finding(context: EditorContext, asked: FindingParams) -> None:
+    """Hide a finding of a review until it is opened again or reviewed anew."""
+    hide = context.presenters.annotations.hide
+    if not hide(asked.session_id, asked.uri, asked.line, asked.message):
+        raise AgentLsError("This finding is not shown here any more.")
 
 
 async def silence_nudges(context: EditorContext, asked: SessionParams) -> None:

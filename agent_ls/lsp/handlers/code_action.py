@@ -14,6 +14,7 @@ from agent_ls.domain.approvals import ApprovalRequest, Question
 from agent_ls.domain.events import FindingsReported
 from agent_ls.extension.claude_home import unread_home
 from agent_ls.loop.state.state import SessionState
+from agent_ls.lsp.connection.documents import CELLS
 from agent_ls.lsp.connection.uris import is_unsaved
 from agent_ls.lsp.conversation_page import is_conversation
 from agent_ls.lsp.diagnostics import offers
@@ -68,6 +69,7 @@ async def _fill(
         menu, context, {_subject_id(annotation): shown for annotation, shown in annotations}
     )
     _add_pending(menu, context, uri)
+    _add_fixes(menu, context, annotations)
     for annotation, shown in annotations:
         _add_mark(menu, annotation, shown)
     _add_turns(menu, context)
@@ -120,6 +122,23 @@ def _add_pending(menu: Menu, context: EditorContext, uri: str) -> None:
         context.presenters.annotations.pending(), key=lambda one: one.uri != uri
     ):
         menu.waiting += offers.mark_offers(annotation, diagnostic_of(annotation, encoding))
+
+
+def _add_fixes(
+    menu: Menu,
+    context: EditorContext,
+    annotations: Sequence[tuple[Annotation, types.Diagnostic]],
+) -> None:
+    """Add the fixes that findings bring with them; in a notebook a text is no document's."""
+    for annotation, shown in annotations:
+        subject, documents = annotation.subject, context.server.documents
+        if not isinstance(subject, offers.Finding) or subject.fix is None:
+            continue
+        snapshot, positions = documents.get(annotation.uri), documents.positions(annotation.uri)
+        if snapshot is None or positions is None or snapshot.language_id == CELLS:
+            continue
+        if snapshot.in_sync and (fix := offers.fix_offer(annotation, subject, positions, shown)):
+            menu.waiting.append(fix)
 
 
 def _add_mark(menu: Menu, annotation: Annotation, shown: types.Diagnostic) -> None:

@@ -9,8 +9,9 @@ from typing import Literal
 
 from lsprotocol import types
 
-from agent_ls.domain.commands import BUILT_IN, SHIPPED
+from agent_ls.domain.commands import BUILT_IN
 from agent_ls.domain.errors import bug
+from agent_ls.domain.shipped_commands import SHIPPED
 from agent_ls.domain.symbols import Definitions
 from agent_ls.lsp import wire
 from agent_ls.lsp.connection.convert import range_of
@@ -127,11 +128,11 @@ def _begun_in(words: str) -> tuple[str, Rows] | None:
 
 
 async def _commands(context: EditorContext, typed: str) -> Found:
-    custom = (await context.sessions.commands()).commands.values()
-    own = {**BUILT_IN, **{name: one.description for name, one in SHIPPED.items()}}
+    custom = (await context.sessions.commands()).commands
+    known = [*(one for name, one in SHIPPED.items() if name not in custom), *custom.values()]
     rows = [
-        *(Row("command", f"/{name}", f"/{name}", does) for name, does in sorted(own.items())),
-        *(Row("command", f"/{one.name}", called(one), one.description) for one in custom),
+        *(Row("command", f"/{name}", f"/{name}", does) for name, does in BUILT_IN.items()),
+        *(Row("command", f"/{one.name}", called(one), one.description) for one in known),
     ]
     begun = [one for one in rows if one.text.lower().startswith(typed.lower())]
     others = [one for one in rows if typed[1:].lower() in one.text.lower()]

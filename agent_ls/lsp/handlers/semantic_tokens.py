@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterator
 
 from lsprotocol import types
 
-from agent_ls.domain.commands import BUILT_IN, SHIPPED
+from agent_ls.domain.commands import BUILT_IN
+from agent_ls.domain.shipped_commands import SHIPPED
 from agent_ls.lsp.connection.positions import index_to_column, split_lines
 from agent_ls.lsp.conversation_page import HEADING, Page, is_conversation
 from agent_ls.lsp.editor_context import EditorContext

@@ -141,6 +141,7 @@ VERBS: Final = (
     Verb(answers.SessionParams, answers.continue_turn, "agent-ls.nudge.continue", ("session_id",)),
     Verb(answers.SessionParams, answers.leave_turn, "agent-ls.nudge.leave", ("session_id",)),
     Verb(answers.SessionParams, answers.silence_nudges, "agent-ls.nudge.silence", ("session_id",)),
+    Verb(answers.FindingParams, answers.hide_finding, "agent-ls.finding.hide"),
     Verb(ReviewArgument, review_decisions.keep, "agent-ls.review.keep"),
     Verb(ReviewArgument, review_decisions.undo, "agent-ls.review.undo"),
     Verb(ReviewArgument, review_decisions.redo, "agent-ls.review.redo"),

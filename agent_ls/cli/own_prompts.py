@@ -1,0 +1,47 @@
+"""``review --base`` and ``commit``: turns whose prompt is ours."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from pathlib import Path
+from subprocess import SubprocessError
+
+from agent_ls.cli.options import folder_of
+from agent_ls.cli.run import run
+from agent_ls.domain.errors import SettingsError
+from agent_ls.domain.shipped_commands import COMMIT, OWN_PREFIX, REVIEW
+from agent_ls.safety.sandbox import own_git
+from agent_ls.safety.text import visible_line
+
+
+def review_since(arguments: argparse.Namespace) -> int:
+    """Let the agent review what changed since a revision; return the exit code."""
+    _check_revision(folder_of(arguments), arguments.base)
+    if arguments.session is not None:
+        raise SettingsError("review: --base begins a session of its own, so name none.")
+    arguments.prompt = [f"/{OWN_PREFIX}{REVIEW.name}", shlex.quote(arguments.base)]
+    return run(arguments)
+
+
+def commit(arguments: argparse.Namespace) -> int:
+    """Let the agent propose a commit; return the exit code."""
+    arguments.prompt = [f"/{OWN_PREFIX}{COMMIT.name}", *arguments.words]
+    return run(arguments)
+
+
+def _check_revision(folder: Path, revision: str) -> None:
+    """Refuse what git does not know: a review of nothing would find nothing.
+
+    Errors: ``SettingsError``.
+    """
+    asked = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    try:
+        is_known = own_git.run(folder, [folder], *asked).returncode == 0
+    except (OSError, SubprocessError) as error:
+        raise SettingsError(f"review: git cannot be asked: {error}.") from None
+    if revision.startswith("-") or not is_known:
+        raise SettingsError(
+            f"review: {visible_line(revision)} names no commit here. Give a branch, a tag or a "
+            "commit of the git repository that holds the folder."
+        )
