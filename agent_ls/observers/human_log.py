@@ -46,6 +46,19 @@ _DECIDED = {
     ApprovalChoice.CANCELLED: "not answered",
 }
 
+_RECOVERIES = {
+    "retry": "Asking again",
+    "reask": "Asking for another answer",
+    "continue": "Letting it go on",
+    "promote": "Taking its thoughts for the answer",
+    "accept_partial": "Taking the part that came",
+    "take_calls": "Taking the calls that came whole",
+    "switch_model": "Asking another model",
+    "compact": "Shortening the conversation",
+    "fail_step": "Giving up this step",
+}
+"""What each action of a recovery does."""
+
 
 @dataclass(slots=True)
 class _Turn:
@@ -241,7 +254,7 @@ class HumanLog:
             return []
         wait = f" in {event.wait_s:g} s" if event.wait_s else ""
         words = f": {short(event.text)}" if event.text and is_new else ""
-        return [f"   ↻ {event.origin}: {event.action}{wait}{words}"]
+        return [f"   ↻ {_RECOVERIES.get(event.action, event.action)}{wait}{words}"]
 
     def _answered(self, event: ev.Answered) -> list[str]:
         calls = event.message.calls
@@ -328,7 +341,7 @@ def _named(call: ToolCall | ev.ToolCallStarted) -> str:
 def _attempt(event: ev.AttemptFinished) -> str:
     if event.failure:
         # The message is shown with the recovery, or at the turn's end.
-        return f"   ❌ Model: {event.failure}"
+        return "   ❌ The model did not answer"
     usage = event.usage
     cached = f", {usage.cache_read_tokens:,} cached" if usage.cache_read_tokens else ""
     cost = f", ${usage.cost_usd:.4f}" if usage.cost_usd else ""

@@ -149,11 +149,11 @@ def test_an_error_that_stays_the_same_is_said_once_and_the_end_says_it_in_full()
     given_up = tried("fail", "Given up after 3 tries.")
     lines = check(attempt, again[0], attempt, again[1], attempt, given_up)
     assert lines == [
-        "   ❌ Model: server",
-        "   ↻ transport: retry: It is down. Trying again in 2 s (2 of 3).",
-        "   ❌ Model: server",
-        "   ↻ transport: retry",
-        "   ❌ Model: server",
+        "   ❌ The model did not answer",
+        "   ↻ Asking again: It is down. Trying again in 2 s (2 of 3).",
+        "   ❌ The model did not answer",
+        "   ↻ Asking again",
+        "   ❌ The model did not answer",
     ]
 
 

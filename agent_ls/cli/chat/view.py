@@ -189,7 +189,8 @@ class SessionView:
             case ev.AttemptFinished():
                 self._flush()
                 if event.failure:
-                    self._line(f"✗ The model did not answer: {event.failure}", "red")
+                    # The next line says why: that of the recovery, or of the turn's end.
+                    self._line("✗ The model did not answer", "red")
             case ev.EditApplied(status="applied"):
                 await self._edited(event)
             case ev.ToolCallFinished(result=result):
@@ -200,7 +201,7 @@ class SessionView:
                 for line in lines:
                     # Terminals do not agree how wide a symbol with this selector is.
                     shown = line.replace("\ufe0f", "").removeprefix("   ")
-                    self._line(shown.replace("   ", "  ", 1), "dim")
+                    self._print(shown.replace("   ", "  ", 1), "dim")
             case _:
                 pass
 
