@@ -37,7 +37,7 @@ from agent_ls.batch.summary import (
 from agent_ls.batch.tasks import BatchOptions, Task, check_settings, read_tasks, variants
 from agent_ls.cli.options import NO_MODEL, tell_problems
 from agent_ls.cli.output import print_json
-from agent_ls.domain.errors import SettingsError, StoreError
+from agent_ls.domain.errors import SettingsError, StoreError, UsageError
 from agent_ls.domain.ids import Ids
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.sentences import counted
@@ -211,7 +211,7 @@ def _stopping_on_signals(queue: BatchQueue, batch_id: str) -> Any:
 
 async def _status(arguments: argparse.Namespace) -> int:
     if arguments.csv and arguments.batch is None:
-        raise SettingsError("--csv prints the tasks of one batch: give its id.")
+        raise UsageError("--csv prints the tasks of one batch: give its id.")
     async with _store(arguments) as store:
         queue = BatchQueue(store)
         if arguments.batch is None:

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_ls.cli.output import print_line
-from agent_ls.domain.errors import AgentLsError
+from agent_ls.domain.errors import AgentLsError, UsageError
 from agent_ls.domain.plain_json import softened
 from agent_ls.domain.results import TurnResult
-from agent_ls.domain.stops import EXIT_CONFIGURATION
+from agent_ls.domain.stops import EXIT_CONFIGURATION, EXIT_USAGE
 from agent_ls.session.session import Session
 
 if TYPE_CHECKING:
@@ -52,8 +52,13 @@ def failure_as_event(arguments: argparse.Namespace) -> Generator[None]:
         if arguments.json_stream:
             from agent_ls.domain.run_events import Failed
 
-            _print(Failed(message=str(error), exit_code=EXIT_CONFIGURATION))
+            _print(Failed(message=str(error), exit_code=failure_code(error)))
         raise
+
+
+def failure_code(error: AgentLsError) -> int:
+    """Return the exit code of a command that could not begin."""
+    return EXIT_USAGE if isinstance(error, UsageError) else EXIT_CONFIGURATION
 
 
 def _print(event: RunEvent) -> bool:

@@ -13,7 +13,7 @@ from agent_ls.cli.explain_batch import explain_batch
 from agent_ls.cli.judging import Kind, Question, boundary_here, judge
 from agent_ls.cli.options import command_line_settings, folder_of, tell_problems
 from agent_ls.cli.output import print_json
-from agent_ls.domain.errors import SettingsError
+from agent_ls.domain.errors import UsageError
 from agent_ls.safety.rules import SavedRules, rules_file
 from agent_ls.safety.text import visible_line
 from agent_ls.settings import load_settings
@@ -31,7 +31,7 @@ def explain(arguments: argparse.Namespace) -> int:
     if arguments.batch:
         return explain_batch(roots, settings, saved)
     if arguments.subject is None:
-        raise SettingsError("say what to explain: command, path or write, and the subject")
+        raise UsageError("say what to explain: command, path or write, and the subject")
     mode, kind = settings.mode, cast("Kind", arguments.kind)
     question = Question(kind, arguments.subject, roots, mode, saved, settings)
     with boundary_here(settings.sandbox, lambda: [root.path for root in roots]) as boundary:

@@ -15,7 +15,7 @@ from importlib import import_module
 from agent_ls.cli.output import flush_streams, never_fail_to_show, open_closed_streams, while_read
 from agent_ls.cli.parser import CommandParser, build_parser
 from agent_ls.cli.which import UnknownCommand, meant
-from agent_ls.domain.stops import EXIT_CANCELLED, EXIT_CONFIGURATION, EXIT_USAGE
+from agent_ls.domain.stops import EXIT_CANCELLED, EXIT_USAGE
 
 _COMMANDS = {
     "chat": "agent_ls.cli.chat.begin:chat",
@@ -107,9 +107,11 @@ def _carry_out(arguments: argparse.Namespace) -> int:
             command: Callable[[argparse.Namespace], int] = getattr(import_module(module), name)
             code = command(arguments)
     except AgentLsError as error:
+        from agent_ls.cli.event_lines import failure_code
+
         with while_read():
             sys.stderr.write(f"agent-ls: {error}\n")
-        return EXIT_CONFIGURATION
+        return failure_code(error)
     except KeyboardInterrupt:
         # A running turn handles Ctrl-C itself; before it, there is nothing to end in order.
         with while_read():

@@ -9,7 +9,7 @@ from subprocess import SubprocessError
 
 from agent_ls.cli.options import folder_of
 from agent_ls.cli.run import run
-from agent_ls.domain.errors import SettingsError
+from agent_ls.domain.errors import SettingsError, UsageError
 from agent_ls.domain.shipped_commands import COMMIT, OWN_PREFIX, REVIEW
 from agent_ls.safety.sandbox import own_git
 from agent_ls.safety.text import visible_line
@@ -17,9 +17,9 @@ from agent_ls.safety.text import visible_line
 
 def review_since(arguments: argparse.Namespace) -> int:
     """Let the agent review what changed since a revision; return the exit code."""
-    _check_revision(folder_of(arguments), arguments.base)
     if arguments.session is not None:
-        raise SettingsError("review: --base begins a session of its own, so name none.")
+        raise UsageError("review: --base begins a session of its own, so name none.")
+    _check_revision(folder_of(arguments), arguments.base)
     arguments.prompt = [f"/{OWN_PREFIX}{REVIEW.name}", shlex.quote(arguments.base)]
     return run(arguments)
 

@@ -19,8 +19,8 @@ from agent_ls.domain.errors import (
     ProviderError,
     ProviderFailure,
     SessionHeld,
-    SettingsError,
     StoreError,
+    UsageError,
 )
 from agent_ls.domain.review import HunkState, ReviewDecision
 from agent_ls.domain.sentences import counted
@@ -79,7 +79,9 @@ def review(arguments: argparse.Namespace) -> int:
 
             return review_since(arguments)
         if arguments.json or arguments.json_stream:
-            raise SettingsError("review: JSON is printed of the agent's review: give --base, too.")
+            raise UsageError("review: JSON is printed of the agent's review: give --base, too.")
+    if getattr(arguments, "all", False) and arguments.turn is not None:
+        raise UsageError(f"{arguments.command}: --all is of all turns, so name none.")
     return asyncio.run(_review(arguments))
 
 
@@ -159,8 +161,6 @@ async def _decide(
 ) -> int:
     decision: ReviewDecision = arguments.command
     if arguments.all:
-        if arguments.turn is not None:
-            raise SettingsError(f"{decision}: --all is of all turns, so name none.")
         return told(await decide(session, decision, Selection(path=arguments.file)))
     turn = _turn(found.ledger, arguments.turn, state)
     if turn is None:

@@ -24,7 +24,7 @@ from agent_ls.cli.piped import with_piped
 from agent_ls.cli.result import going_on, resuming, write_made, write_result
 from agent_ls.cli.terminal import StreamedText, TerminalAnswers
 from agent_ls.cli.worktree_folder import working_folder
-from agent_ls.domain.errors import SettingsError, StoreError
+from agent_ls.domain.errors import SettingsError, StoreError, UsageError
 from agent_ls.domain.goals import Goal, parse_goal, typed
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.pictures import PictureData
@@ -69,7 +69,7 @@ def _task(arguments: argparse.Namespace) -> _Task:
     images = _images(arguments.image)
     goes_on = arguments.session is not None or arguments.goes_on
     if goal is None and not images and not prompt.strip() and not goes_on:
-        raise SettingsError("The prompt is empty: say what to do, or give --goal a file.")
+        raise UsageError("The prompt is empty: say what to do, or give --goal a file.")
     if said != "-":
         # After the goal was read: what other programs print must never become a goal.
         prompt = with_piped(prompt, _warn)

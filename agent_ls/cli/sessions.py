@@ -16,7 +16,7 @@ from agent_ls.assembly import SystemClock
 from agent_ls.cli.output import print_json, write_for_owner
 from agent_ls.cli.session_costs import cost_lines, cost_rows
 from agent_ls.cli.stored import find_session, folder_uri, open_named_store, open_stored
-from agent_ls.domain.errors import SettingsError
+from agent_ls.domain.errors import SettingsError, UsageError
 from agent_ls.domain.events import SessionArchived, SessionRenamed
 from agent_ls.domain.ids import Ids
 from agent_ls.domain.stops import STATUS_WORDS, TurnStatus
@@ -87,7 +87,7 @@ async def _search(arguments: argparse.Namespace) -> int:
     """Print the prompts and answers that contain every word; return 1 if none, like grep."""
     words = " ".join(arguments.words)
     if not words.strip():
-        raise SettingsError("sessions search: give at least one word to look for.")
+        raise UsageError("sessions search: give at least one word to look for.")
     async with open_named_store(arguments) as store:
         hits = await store.search(words, None if arguments.everywhere else [folder_uri(arguments)])
     if arguments.json:

@@ -31,6 +31,10 @@ class SettingsError(AgentLsError):
     """The configuration cannot be used; the message names file and key."""
 
 
+class UsageError(AgentLsError):
+    """The command line says too little, or two things that do not go together."""
+
+
 class ProviderFailure(StrEnum):
     """What went wrong with a model request, the same for all providers."""
 

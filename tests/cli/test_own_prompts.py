@@ -92,12 +92,6 @@ async def test_a_base_that_git_does_not_know_is_refused_before_a_model_is_asked(
     assert not (shop / "made").exists()
 
 
-async def test_json_without_a_base_is_refused(shop: Path) -> None:
-    done = await _said(shop, None, "review", "--json")
-    assert (done.code, done.out) == (3, "")
-    assert "give --base" in done.err
-
-
 async def test_a_commit_is_seen_whole_changed_by_words_and_made_after_a_yes(
     shop: Path,
 ) -> None:

@@ -300,7 +300,6 @@ async def test_the_scenario_that_the_docs_show_plays_as_it_is_told(folder: Path)
 @pytest.mark.parametrize(
     "words, says",
     [
-        (("run",), "the prompt is empty"),
         (("run", "--goal", "nowhere.toml"), "could not be read"),
         (("run", "x", "--goal", __file__), "neither toml nor json"),
         (("run", "x", "--workspace", "/nowhere/at/all"), "not a folder"),
@@ -310,6 +309,23 @@ def test_what_cannot_begin_exits_3(
     words: tuple[str, ...], says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(words) == 3
+    assert says in capsys.readouterr().err.lower()
+
+
+@pytest.mark.parametrize(
+    "words, says",
+    [
+        ("run", "the prompt is empty"),
+        ("explain", "say what to explain"),
+        ("undo 1 --all", "name none"),
+        ("review --json", "give --base"),
+        ("review --base HEAD --session ses_1", "a session of its own"),
+    ],
+)
+def test_what_says_too_little_exits_64(
+    words: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*words.split(), "--workspace", str(tmp_path)]) == 64
     assert says in capsys.readouterr().err.lower()
 
 
