@@ -149,8 +149,9 @@ class _ScreenDesk:
         face = Face(screen)
         self.say, self.show_diff = face.say, face.show_diff
         keys = {one: partial(self._pressed.put_nowait, one) for one in _KEYS}
-        panel = partial(face.painter.rows, list(_KEYS.items()))
-        screen.ask(Ask(panel, lambda _words: None, keys))
+        rows = list(_KEYS.items())
+        panel = face.painter.rows
+        screen.ask(Ask(lambda columns, _: panel(rows, columns), lambda _words: None, keys))
 
     def forget(self) -> None:
         """Forget the keys that were pressed before the next change is shown."""

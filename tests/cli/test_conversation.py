@@ -104,6 +104,25 @@ async def test_a_task_from_the_first_frame_to_the_last(folder: Path, columns: in
     assert max(len(line) for line in terminal.shown.split("\n")) <= columns
 
 
+async def test_a_low_terminal_shows_every_key_of_an_approval(folder: Path) -> None:
+    async with (
+        scripted(_FIXES + '[[answer]]\ntext = "Well."\n') as model,
+        at_screen(folder, model, columns=60, rows=9) as terminal,
+    ):
+        await terminal.until(_READY)
+        await say(terminal, "Fix it.")
+        await terminal.until("what they cover")
+        drawn = " ".join(terminal.visible.split())
+        assert "[y]es · [s]ession Enter · [a]lways Enter · [n]o · ne[v]er Enter" in drawn
+        assert "> /help · ask" in drawn
+        terminal.type("?")
+        await terminal.until("reject every edit")
+        terminal.type("n")
+        await terminal.until("was rejected, and not made")
+        assert await left(terminal) == 0
+    assert "a - b" in (folder / "calc.py").read_text()
+
+
 async def test_typed_while_it_works_steers_or_waits_and_ctrl_c_stops(folder: Path) -> None:
     scenario = (
         _RUNS.replace("COMMAND", "until test -e go; do sleep 0.05; done; echo done")

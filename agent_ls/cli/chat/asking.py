@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 
 from agent_ls.cli.chat.diff_rows import is_diff
@@ -121,17 +121,30 @@ class ScreenAnswers:
             return lambda: settle(ApprovalAnswer(choice=key.choice, by=_BY))
 
         pressed = {letter: act(key) for letter, key in keys.items()}
-        pressed["?"] = self._explain
         lasting = [letter for letter, key in keys.items() if key.choice not in _FOR_ONCE]
         rows = [
             (f"{letter} Enter" if letter in lasting else letter, key.words)
             for letter, key in keys.items()
         ]
         rows.append(("?", "explain · or type why not, and Enter rejects with these words"))
-        self._shown = request.id
-        self._screen.ask(Ask(partial(self._painter.rows, rows), words, pressed, lasting))
+        named = [
+            f"{key.name} Enter" if letter in lasting else key.name for letter, key in keys.items()
+        ]
+        few = " · ".join([*named, "? what they cover · or words that say no"])
 
-    def _explain(self) -> None:
+        def panel(columns: int, height: int) -> str:
+            whole = self._painter.rows(rows, columns)
+            return whole if _fits(whole, height) else self._painter.words(few, columns)
+
+        pressed["?"] = partial(self._explain, rows)
+        self._shown = request.id
+        self._screen.ask(Ask(panel, words, pressed, lasting))
+
+    def _explain(self, rows: Sequence[tuple[str, str]]) -> None:
+        columns, height = self._screen.size
+        whole = self._painter.rows(rows, columns)
+        if not _fits(whole, height):
+            self._screen.print(whole)
         mode = self._session.state.mode_of_turn
         name, does = MODE_WORDS[mode]
         self._say(
@@ -166,4 +179,8 @@ class ScreenAnswers:
             rows.append(("", f"Enter alone answers: {question.default}"))
         pressed = {key: partial(settle, one) for key, one in rows if key}
         self._shown = question.id
-        self._screen.ask(Ask(partial(self._painter.rows, rows), settle, pressed))
+        self._screen.ask(Ask(lambda columns, _: self._painter.rows(rows, columns), settle, pressed))
+
+
+def _fits(drawn: str, height: int) -> bool:
+    return drawn.count("\n") < height

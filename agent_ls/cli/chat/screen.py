@@ -38,6 +38,8 @@ from agent_ls.cli.chat.screen_parts import STYLE, earlier_prompts, size_of_termi
 _MOST_COMPOSER_ROWS = 8
 _MOST_MENU_ROWS = 8
 _FEWEST_LIVE_ROWS = 3
+_OTHER_ROWS = 3
+"""The line of state, the composer and the footer."""
 _FRAME_S = 0.1
 _ALONE_S = 0.4
 """After a letter that answers: a sentence may begin with it, and goes on sooner."""
@@ -48,8 +50,8 @@ _MARK, _MORE = "> ", "  "
 class Ask:
     """Something that waits for one key, or for words and Enter."""
 
-    panel: Callable[[int], str]
-    """Draws the keys and what each covers, at this width."""
+    panel: Callable[[int, int], str]
+    """Draws the keys and what each covers, at this width and height."""
     words: Callable[[str], None]
     """Called with words; they may be empty."""
     keys: Mapping[str, Callable[[], None]] = field(default_factory=dict[str, Callable[[], None]])
@@ -110,6 +112,12 @@ class Screen:
     def columns(self) -> int:
         """Return the terminal's width."""
         return self._app.output.get_size().columns
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Return the terminal's width, and the height that is left for what waits or changes."""
+        size = self._app.output.get_size()
+        return size.columns, size.rows - _OTHER_ROWS
 
     @property
     def draft(self) -> str:
@@ -240,7 +248,7 @@ class Screen:
 
     def _made_lines(self) -> ANSI:
         if self._ask is not None:
-            return ANSI(self._ask.panel(self.columns))
+            return ANSI(self._ask.panel(*self.size))
         size = self._app.output.get_size()
         rows = max(_FEWEST_LIVE_ROWS, size.rows // 2)
         return ANSI(self.live(size.columns, rows))
