@@ -330,6 +330,9 @@ async def test_a_terminal_that_is_closed_leaves_a_turn_that_can_go_on(folder: Pa
             await model.wait_for_requests(1)
             terminal.hang_up()
             assert await terminal.ended() in (1, 129)
+        async with at_screen(folder, model) as terminal:
+            await terminal.until("“Find it.” was cut off. /resume")
+            assert await left(terminal) == 0
         async with at_screen(folder, model, "resume") as terminal:
             await terminal.until("There it is.")
             await terminal.until("✓ Done")

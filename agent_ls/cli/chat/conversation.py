@@ -27,6 +27,7 @@ from agent_ls.domain.shipped_commands import OWN_PREFIX, SHIPPED
 from agent_ls.domain.stops import EXIT_CANCELLED
 from agent_ls.lsp.conversation.mentions import FileNames
 from agent_ls.observers.unpriced import UnpricedBudget
+from agent_ls.safety.text import visible_line
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
 from agent_ls.settings import chosen_budget_usd
@@ -67,6 +68,8 @@ async def converse(
             completer.begin(sessions, FileNames(workspace))
             if is_resumed:
                 session.resume()
+            elif not session.state.turns:
+                await _tell_cut_off(face, sessions)
             asyncio.get_running_loop().add_signal_handler(
                 signal.SIGTERM, screen.leave, EXIT_CANCELLED
             )
@@ -175,6 +178,14 @@ async def _show(face: Face, session: Session, *, goes_on: bool) -> None:
         face.show_markdown(ends[-1].output)
     if session.is_cut_off and not goes_on:
         face.say("It was cut off. /continue goes on with it; words go on with it, too.", "yellow")
+
+
+async def _tell_cut_off(face: Face, sessions: Sessions) -> None:
+    """Say in a new session which one of this folder was left in the middle of a turn."""
+    if cut_off := await sessions.interrupted():
+        newest = cut_off[0]
+        name = visible_line(newest.title or "untitled")
+        face.say(f"“{name}” was cut off. /resume {newest.session_id[-6:]} shows it.", "yellow")
 
 
 def _footer(talk: Talk, folder: str) -> str:
