@@ -10,7 +10,6 @@ import asyncio
 import logging
 import os
 import socket
-import sys
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
@@ -28,7 +27,7 @@ from agent_ls.domain.stops import EXIT_CONFIGURATION
 from agent_ls.loop.machine.results import result_of
 from agent_ls.loop.state.folding import fold_all
 from agent_ls.loop.state.state import SessionState
-from agent_ls.processes.launching import Program, start
+from agent_ls.processes.launching import start
 from agent_ls.safety.secrets import mask_slowly
 from agent_ls.session.held_leases import is_dead, is_loose_lease, own_identity
 from agent_ls.settings import load_settings
@@ -42,7 +41,8 @@ LEASE_S = 60.0
 RENEW_S = 5.0
 _LOOK_S = 1.0
 _GIVE_BACK_S = 10.0
-_GUARD = str(Path(__file__).with_name("guard.py"))
+RUNS = "agent_ls.cli.forked_runs"
+"""Starts runs, and kills them when this process is gone."""
 _KEPT_LOG_CHARS = 600
 _SIGNALLED = 128
 """Exit codes above this are of programs that a signal ended."""
@@ -338,25 +338,17 @@ class _Attempt:
             ]
             for one in descriptors:
                 stack.callback(os.close, one)
-            control, ours = os.pipe()
+            run = await start(
+                words,
+                cwd=checkout.folder.parent,
+                env=dict(os.environ),
+                descriptors=[descriptors[0], descriptors[1], descriptors[1]],
+                module=RUNS,
+            )
             try:
-                guard = await start(
-                    (sys.executable, "-I", "-S", _GUARD, sys.executable, "-P", "-m", "agent_ls",
-                     *words),
-                    cwd=checkout.folder.parent,
-                    env=dict(os.environ),
-                    descriptors=[control, descriptors[1], descriptors[1], descriptors[0]],
-                )  # fmt: skip
-            except BaseException:
-                os.close(ours)
-                raise
+                return await run.wait()
             finally:
-                os.close(control)
-            try:
-                return await guard.wait()
-            finally:
-                os.close(ours)
-                await asyncio.shield(asyncio.ensure_future(_ended(guard)))
+                await asyncio.shield(asyncio.ensure_future(run.end()))
 
     def _words(self, checkout: Checkout) -> list[str]:
         task, options = self._task, self._options
@@ -406,12 +398,3 @@ class _Attempt:
 
 def _sets(settings: Sequence[str]) -> list[str]:
     return [word for one in settings for word in ("--set", one)]
-
-
-async def _ended(guard: Program) -> None:
-    """Wait for the guard, which kills the run; kill it too if it is stuck."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(LEASE_S / 2):
-            await guard.wait()
-            return
-    await guard.end()

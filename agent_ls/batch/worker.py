@@ -12,8 +12,9 @@ import socket
 import platformdirs
 
 from agent_ls import __version__
-from agent_ls.batch.attempt import Host, attempt
+from agent_ls.batch.attempt import RUNS, Host, attempt
 from agent_ls.domain.errors import AgentLsError
+from agent_ls.processes.launching import get_ready
 from agent_ls.settings import load_settings, store_place
 from agent_ls.store.sql_store import open_store
 
@@ -30,6 +31,8 @@ async def run_task(request: str) -> str:
             "install the same version on all machines",
             is_final=True,
         )
+    # Its imports take longer than a checkout, beside which they go on.
+    await get_ready(RUNS)
     try:
         outcome = await attempt(_host(), asked["batch"], asked["task"])
     except AgentLsError as error:

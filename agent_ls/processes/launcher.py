@@ -19,6 +19,7 @@ import socket
 import struct
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -32,8 +33,18 @@ _RESTORED = ("SIGPIPE", "SIGXFSZ")
 """Python ignores these signals, and a new program would inherit that."""
 
 
+Spawn = Callable[[dict[str, Any], list[int]], int]
+"""Starts the program of a request with its descriptors; returns its process id."""
+
+
 def main() -> int:
-    """Serve until the other end of the socket is closed."""
+    """Serve until the other end of the socket is closed, and end what still runs."""
+    _end_all(serve(_spawned))
+    return 0
+
+
+def serve(spawn: Spawn) -> set[int]:
+    """Serve until the other end of the socket is closed; return the groups that still run."""
     # Close descriptors inherited from the server.
     os.closerange(3, _MANY)
     # Occupy the low numbers, so that no received descriptor gets a number that programs use.
@@ -49,19 +60,23 @@ def main() -> int:
         # Ctrl-C or a hang-up of the server's terminal is for the server to handle.
         signal.signal(number, signal.SIG_IGN)
     running: dict[int, int] = {}
-    with suppress(ConnectionError):
+    try:
         while True:
             ready, _, _ = select.select([asking, wake], [], [])
             if asking in ready:
                 request = _receive(asking)
                 if request is None:
                     break
-                _start(asking, *request, running)
+                _start(asking, *request, running, spawn)
             if wake in ready:
                 os.read(wake, 4_096)
             _reap(asking, running)
-    _end_all(set(running))
-    return 0
+    except ConnectionError:
+        pass
+    finally:
+        # In a fork the number is another file's by now.
+        asking.detach()
+    return set(running)
 
 
 def _end_all(groups: set[int]) -> None:
@@ -106,28 +121,36 @@ def _receive(asking: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
     return json.loads(data), descriptors
 
 
+def _spawned(request: dict[str, Any], descriptors: list[int]) -> int:
+    if not request["command"][0].startswith("/"):
+        # PATH may hold a folder of the workspace.
+        raise ValueError("a program is started by its full path")
+    os.chdir(os.fsencode(request["cwd"]))
+    return os.posix_spawn(
+        os.fsencode(request["command"][0]),
+        [os.fsencode(word) for word in request["command"]],
+        {os.fsencode(name): os.fsencode(value) for name, value in request["env"].items()},
+        file_actions=[(os.POSIX_SPAWN_DUP2, fd, to) for to, fd in enumerate(descriptors)],
+        setsid=True,
+        setsigmask=[],
+        setsigdef=[
+            *(getattr(signal, name) for name in _RESTORED),
+            signal.SIGINT,
+            signal.SIGHUP,
+        ],
+    )
+
+
 def _start(
-    asking: socket.socket, request: dict[str, Any], descriptors: list[int], running: dict[int, int]
+    asking: socket.socket,
+    request: dict[str, Any],
+    descriptors: list[int],
+    running: dict[int, int],
+    spawn: Spawn,
 ) -> None:
     number = request["number"]
     try:
-        if not request["command"][0].startswith("/"):
-            # PATH may hold a folder of the workspace.
-            raise ValueError("a program is started by its full path")
-        os.chdir(os.fsencode(request["cwd"]))
-        pid = os.posix_spawn(
-            os.fsencode(request["command"][0]),
-            [os.fsencode(word) for word in request["command"]],
-            {os.fsencode(name): os.fsencode(value) for name, value in request["env"].items()},
-            file_actions=[(os.POSIX_SPAWN_DUP2, fd, to) for to, fd in enumerate(descriptors)],
-            setsid=True,
-            setsigmask=[],
-            setsigdef=[
-                *(getattr(signal, name) for name in _RESTORED),
-                signal.SIGINT,
-                signal.SIGHUP,
-            ],
-        )
+        pid = spawn(request, descriptors)
     except (OSError, ValueError) as error:
         _say(asking, {"number": number, "error": getattr(error, "strerror", None) or str(error)})
     else:

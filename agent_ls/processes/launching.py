@@ -82,21 +82,27 @@ class PipedProgram:
         await asyncio.sleep(0)
 
 
-async def get_ready() -> None:
+async def get_ready(module: str = "") -> None:
     """Start the launcher early, so that the first program does not wait for it."""
-    _launcher()
+    _launcher(module)
 
 
 async def start(
-    command: Sequence[str], *, cwd: Path | None, env: Mapping[str, str], descriptors: Sequence[int]
+    command: Sequence[str],
+    *,
+    cwd: Path | None,
+    env: Mapping[str, str],
+    descriptors: Sequence[int],
+    module: str = "",
 ) -> Program:
     """Start a program with these as its descriptors 0, 1, 2 and so on; the caller closes them.
 
     Without ``cwd`` it runs in ``/``. The command begins with an absolute path: PATH may hold a
-    folder of the workspace.
+    folder of the workspace. ``module`` is one that serves in place of the launcher, in which a
+    command may mean something else.
     Errors: ``OSError`` if it cannot be started.
     """
-    starting = _launcher().start(command, cwd, env, descriptors)
+    starting = _launcher(module).start(command, cwd, env, descriptors)
     return await _kept(starting, Program.end)
 
 
@@ -171,22 +177,24 @@ class _Launcher:
     It holds a plain descriptor, so nothing needs an orderly close when a loop just ends.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, module: str) -> None:
         self._loop = loop
         self._sending = asyncio.Lock()
         self._last = 0
         self._starting: dict[int, asyncio.Future[Program]] = {}
         self._running: dict[int, asyncio.Future[int]] = {}
         self._received = b""
+        # -I and -S: import nothing from the folder or the environment.
+        words = ("-P", "-m", module) if module else ("-I", "-S", _PROGRAM)
+        # Programs get only the variables of the request.
+        names = os.environ if module else _LAUNCHER_VARIABLES
         ours, theirs = socket.socketpair()
         with theirs:
             nowhere = os.open(os.devnull, os.O_RDWR)
             self._pid = os.posix_spawn(
                 sys.executable,
-                # -I and -S: import nothing from the folder or the environment.
-                [sys.executable, "-I", "-S", _PROGRAM],
-                # Programs get only the variables of the request.
-                {name: os.environ[name] for name in _LAUNCHER_VARIABLES if name in os.environ},
+                [sys.executable, *words],
+                {name: os.environ[name] for name in names if name in os.environ},
                 file_actions=[
                     (os.POSIX_SPAWN_DUP2, theirs.fileno(), 0),
                     # Our standard output is the connection to the editor.
@@ -282,17 +290,17 @@ class _Launcher:
         _ended.append(self._pid)
 
 
-_launchers: dict[asyncio.AbstractEventLoop, _Launcher] = {}
+_launchers: dict[tuple[asyncio.AbstractEventLoop, str], _Launcher] = {}
 _ended: list[int] = []
 """Process ids of closed launchers that still have to be reaped."""
 
 
-def _launcher() -> _Launcher:
+def _launcher(module: str = "") -> _Launcher:
     """Return the running loop's launcher; drop dead ones and those of closed loops."""
     loop = asyncio.get_running_loop()
-    for one, launcher in list(_launchers.items()):
-        if one.is_closed() or not launcher.is_alive:
-            del _launchers[one]
+    for key, launcher in list(_launchers.items()):
+        if key[0].is_closed() or not launcher.is_alive:
+            del _launchers[key]
             if launcher.is_alive:
                 launcher.close()
     for pid in list(_ended):
@@ -300,6 +308,6 @@ def _launcher() -> _Launcher:
             if not os.waitpid(pid, os.WNOHANG)[0]:
                 continue
         _ended.remove(pid)
-    if loop not in _launchers:
-        _launchers[loop] = _Launcher(loop)
-    return _launchers[loop]
+    if (loop, module) not in _launchers:
+        _launchers[loop, module] = _Launcher(loop, module)
+    return _launchers[loop, module]

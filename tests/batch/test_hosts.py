@@ -259,6 +259,8 @@ def _runs_on(host: Host) -> list[psutil.Process]:
     home = host.env["HOME"]
     return [
         one
-        for one in psutil.process_iter(["cmdline"])
-        if "agent_ls" in (words := one.info["cmdline"] or []) and home in " ".join(words)
+        for one in psutil.process_iter(["cmdline", "cwd"])
+        if "agent_ls.cli.forked_runs" in (one.info["cmdline"] or ())
+        and (one.info["cwd"] or "").startswith(f"{home}/")
+        and "agent-ls-work" in one.info["cwd"]
     ]
