@@ -95,7 +95,7 @@ def test_models_are_listed_by_the_keys_that_are_there(
     assert main(["models"]) == 0
     out, err = said(capsys)
     assert out == ""
-    assert "Run `agent-ls login`" in err
+    assert "`agent-ls login` shows where you can sign in" in err
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-1")
     assert main(["models", "claude", "4-5"]) == 0
     out, _ = said(capsys)
