@@ -7,9 +7,12 @@ const { agent, choose } = require('./user.cjs');
 const EDITS = 10;
 const TYPED_AFTER = 4;
 const KEY_EVERY_MS = 120;
-// A user stops now and then. Without that, a slow machine finds no moment between two letters.
-const STOP_EVERY = 12;
-const STOP_MS = 900;
+// A user stops now and then, and thinks between two sentences. Without that, a slow machine, on which
+// an edit takes seconds to come back from the editor, finds no moment between two letters.
+const STOPS = [
+  { every: 36, ms: 4_000 },
+  { every: 12, ms: 900 },
+];
 
 exports.run = async ({ step, until, screen }) => {
   const { panel, say } = agent({ until, screen });
@@ -35,7 +38,7 @@ exports.run = async ({ step, until, screen }) => {
       const key = 'abcdefghij'[typed.length % 10];
       await screen.press({ keys: key });
       typed += key;
-      const wait_ms = typed.length % STOP_EVERY === 0 ? STOP_MS : KEY_EVERY_MS;
+      const wait_ms = STOPS.find((one) => typed.length % one.every === 0)?.ms ?? KEY_EVERY_MS;
       await new Promise((done) => setTimeout(done, wait_ms));
     }
     await panel('wait', { selector: '.end .verb', text: 'Done' });
