@@ -188,7 +188,12 @@ class Translation:
         ]
 
     def _ended(self, event: e.TurnEnded) -> Updates:
-        """Say why the turn ended early; live, the answer to the prompt tells of an error."""
+        """Say why the turn ended early; live, the answer to the prompt tells of an error.
+
+        A final output, such as a review, was told by no message yet.
+        """
+        if event.stop is StopReason.FINAL_OUTPUT and event.output.strip():
+            return [message_chunk(f"\n\n{event.output}")]
         if not event.failure_reason or event.stop is StopReason.CANCELLED:
             return []
         is_told = event.stop is StopReason.ERROR and not self._is_replay

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import signal
 import socket
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
@@ -23,11 +24,11 @@ from agent_ls.batch.tasks import BatchOptions, Task
 from agent_ls.domain.errors import AgentLsError, StoreError, WorkspaceError
 from agent_ls.domain.events import ChildEnded, ChildStarted
 from agent_ls.domain.set_words import parse_sets
-from agent_ls.domain.stops import EXIT_CONFIGURATION
+from agent_ls.domain.stops import EXIT_CANCELLED, EXIT_CONFIGURATION
 from agent_ls.loop.machine.results import result_of
 from agent_ls.loop.state.folding import fold_all
 from agent_ls.loop.state.state import SessionState
-from agent_ls.processes.launching import start
+from agent_ls.processes.launching import LauncherLost, start
 from agent_ls.safety.secrets import mask_slowly
 from agent_ls.session.held_leases import is_dead, is_loose_lease, own_identity
 from agent_ls.settings import load_settings
@@ -44,8 +45,6 @@ _GIVE_BACK_S = 10.0
 RUNS = "agent_ls.cli.forked_runs"
 """Starts runs, and kills them when this process is gone."""
 _KEPT_LOG_CHARS = 600
-_SIGNALLED = 128
-"""Exit codes above this are of programs that a signal ended."""
 
 Outcome = Refused | Literal["settled", "given back", "lost"]
 
@@ -201,7 +200,7 @@ class _Attempt:
                 # Such as without the model's key: here and now, but not for ever.
                 return await self._give_back(self._last_words(code))
             if state is None or state.turn is None:
-                if code < 0 or code > _SIGNALLED:
+                if code < 0 or code == EXIT_CANCELLED:
                     return await self._give_back(is_death=True)
                 words = self._last_words(code)
                 return await self._fail(words)
@@ -338,13 +337,17 @@ class _Attempt:
             ]
             for one in descriptors:
                 stack.callback(os.close, one)
-            run = await start(
-                words,
-                cwd=checkout.folder.parent,
-                env=dict(os.environ),
-                descriptors=[descriptors[0], descriptors[1], descriptors[1]],
-                module=RUNS,
-            )
+            try:
+                run = await start(
+                    words,
+                    cwd=checkout.folder.parent,
+                    env=dict(os.environ),
+                    descriptors=[descriptors[0], descriptors[1], descriptors[1]],
+                    module=RUNS,
+                )
+            except LauncherLost:
+                # Such as for its memory, as a run may be.
+                return -signal.SIGKILL
             try:
                 return await run.wait()
             finally:

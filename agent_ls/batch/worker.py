@@ -31,9 +31,9 @@ async def run_task(request: str) -> str:
             "install the same version on all machines",
             is_final=True,
         )
-    # Its imports take longer than a checkout, beside which they go on.
-    await get_ready(RUNS)
     try:
+        # Its imports take longer than a checkout, beside which they go on.
+        await get_ready(RUNS)
         outcome = await attempt(_host(), asked["batch"], asked["task"])
     except AgentLsError as error:
         return _error(str(error))

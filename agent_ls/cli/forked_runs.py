@@ -21,7 +21,7 @@ from agent_ls.processes.launcher import serve
 from agent_ls.processes.sealing import seal
 
 _PR_SET_PDEATHSIG = 1
-_FIRST_OTHER, _MANY = 3, 2**16
+_STANDARD, _MANY = 3, 2**16
 _PRELOADED = (
     "agent_ls.cli.run",
     "agent_ls.loop.evidence.progress",
@@ -53,9 +53,14 @@ def main() -> int:
     # What is never looked at again stays shared with the forks.
     gc.freeze()
     try:
-        for group in serve(_forked):
+        running = serve(_forked)
+        for group in running:
             with suppress(ProcessLookupError):
                 os.killpg(group, signal.SIGKILL)
+        for group in running:
+            # Not every container has somebody who reaps it; unreaped, its session seems alive.
+            with suppress(ChildProcessError):
+                os.waitpid(group, 0)
     except _Forked as forked:
         request = forked.request
     else:
@@ -64,23 +69,34 @@ def main() -> int:
 
 
 def _forked(request: dict[str, Any], descriptors: list[int]) -> int:
+    """Fork, and return once the new process can be killed by its group."""
     parent = os.getpid()
-    if pid := os.fork():
+    reads, writes = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(writes)
+        os.read(reads, 1)
+        os.close(reads)
         return pid
-    os.setsid()
-    if sys.platform == "linux":
-        # Nobody else would end it if this server were killed.
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:
+    try:
+        os.setsid()
+        if sys.platform == "linux":
+            # Nobody else would end it if this server were killed.
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent or len(descriptors) != _STANDARD:
+            raise OSError("not a whole request, or its server is gone")
+        for number, one in enumerate(descriptors):
+            os.dup2(one, number)
+        os.close(writes)
+    except BaseException:
+        # It must never serve beside its parent.
         os._exit(1)
-    for number, one in enumerate(descriptors):
-        os.dup2(one, number)
     raise _Forked(request)
 
 
 def _run(request: dict[str, Any]) -> int:
     signal.set_wakeup_fd(-1)
-    os.closerange(_FIRST_OTHER, _MANY)
+    os.closerange(_STANDARD, _MANY)
     for number in (signal.SIGCHLD, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)

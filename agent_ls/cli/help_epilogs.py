@@ -64,7 +64,7 @@ _EPILOGS: Mapping[str, tuple[str, str]] = {
     "review": (
         f"""{_REVIEW_EXAMPLES}
   agent-ls review --base main     let the agent look for defects since main
-  agent-ls review --base HEAD --json | jq -e '.findings == []'""",
+  agent-ls review --base HEAD --json | jq -e '.success and .findings == []'""",
         f"""{_REVIEW}
 with --base:
   {TURN_CODES}""",

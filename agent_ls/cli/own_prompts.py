@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 from subprocess import SubprocessError
 
+from agent_ls.cli.event_lines import failure_as_event
 from agent_ls.cli.options import folder_of
 from agent_ls.cli.run import run
 from agent_ls.domain.errors import SettingsError, UsageError
@@ -17,9 +18,12 @@ from agent_ls.safety.text import visible_line
 
 def review_since(arguments: argparse.Namespace) -> int:
     """Let the agent review what changed since a revision; return the exit code."""
-    if arguments.session is not None:
-        raise UsageError("review: --base begins a session of its own, so name none.")
-    _check_revision(folder_of(arguments), arguments.base)
+    with failure_as_event(arguments):
+        if arguments.session is not None:
+            raise UsageError("review: --base begins a session of its own, so name none.")
+        if arguments.dry_run:
+            raise UsageError("review: a dry run runs no git. A review changes nothing anyway.")
+        _check_revision(folder_of(arguments), arguments.base)
     arguments.prompt = [f"/{OWN_PREFIX}{REVIEW.name}", shlex.quote(arguments.base)]
     return run(arguments)
 

@@ -36,6 +36,11 @@ from agent_ls.session.sessions import Sessions
 from agent_ls.settings import load_settings
 
 _NOTHING = 1
+_OF_BASE = (
+    *("mode", "model", "max_steps", "budget_usd", "timeout", "step_timeout", "dry_run"),
+    *("evaluate", "json", "json_stream", "verbose", "quiet", "no_stream", "plain", "log_file"),
+)
+"""The options of ``review`` that mean nothing without ``--base``."""
 _SEARCHED = 8
 """How many of the newest sessions are searched for changes."""
 
@@ -78,8 +83,9 @@ def review(arguments: argparse.Namespace) -> int:
             from agent_ls.cli.own_prompts import review_since
 
             return review_since(arguments)
-        if arguments.json or arguments.json_stream:
-            raise UsageError("review: JSON is printed of the agent's review: give --base, too.")
+        if given := [name for name in _OF_BASE if getattr(arguments, name)]:
+            flag = f"--{given[0].replace('_', '-')}"
+            raise UsageError(f"review: {flag} is of the agent's own review: give --base, too.")
     if getattr(arguments, "all", False) and arguments.turn is not None:
         raise UsageError(f"{arguments.command}: --all is of all turns, so name none.")
     return asyncio.run(_review(arguments))

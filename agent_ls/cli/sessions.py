@@ -121,7 +121,7 @@ async def _rename(arguments: argparse.Namespace) -> int:
     """Give a session another title."""
     title = label(" ".join(arguments.title), _TITLE_CHARACTERS)
     if not title:
-        raise SettingsError("rename: the title is empty.")
+        raise UsageError("rename: the title is empty.")
     session_id = await _noted(arguments, SessionRenamed(title=title))
     sys.stdout.write(f"{session_id} is called “{title}” now.\n")
     return 0

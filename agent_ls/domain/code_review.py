@@ -56,19 +56,25 @@ class CodeReview(Record):
         files = {one.path for one in self.findings}
         found = counted(len(self.findings), "finding")
         parts.append(f"{found} in {counted(len(files), 'file')}:")
-        rows = (f"| {one.severity} | `{one.place}` | {_cell(one.title)} |" for one in self.findings)
+        rows = (
+            f"| {one.severity} | {_code(one.place)} | {_cell(one.title)} |" for one in self.findings
+        )
         parts.append("\n".join(["| severity | where | what |", "|---|---|---|", *rows]))
         parts += map(_told, self.findings)
         return "\n\n".join(parts)
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+    return " ".join(text.split()).replace("\\", "\\\\").replace("|", "\\|")
+
+
+def _code(text: str) -> str:
+    return f"`{' '.join(text.split()).replace('`', '').replace('|', '')}`"
 
 
 def _told(one: CodeFinding) -> str:
     """Return the detail and the fix of one finding, under its place."""
-    parts = [f"**`{one.place}` {_cell(one.title)}**"]
+    parts = [f"**{_code(one.place)} {_cell(one.title)}**"]
     if one.detail.strip():
         parts.append(one.detail.strip())
     if one.fix is not None:

@@ -137,5 +137,5 @@ def call_line(call: str) -> str:
 
 def call_of(prompt: str) -> str:
     """Return the call that an expanded prompt names in its first line; any other as it is."""
-    found = re.match(r"Command: (/\S.*)\n\n", prompt)
+    found = re.match(r"Command: (/\S.*?)\n\n", prompt, re.DOTALL)
     return found[1] if found else prompt

@@ -273,10 +273,11 @@ class HumanLog:
 
     def _checked(self, event: ev.FindingsReported) -> list[str]:
         paths = {*event.paths, *(one.path for one in event.findings)}
-        before = _of_checkers(one for path in paths for one in self._findings.get(path, ()))
+        shown = [one for path in paths for one in self._findings.get(path, ())]
         self._findings = findings_after(self._findings, event)
-        found = _of_checkers(event.findings)
-        if event.findings and not (found or before or event.problems or event.unanswered):
+        before, found = _of_checkers(shown), _of_checkers(event.findings)
+        is_of_review = len(before) < len(shown) or len(found) < len(event.findings)
+        if is_of_review and found == before and not (event.problems or event.unanswered):
             return []
         return _checked(event.model_copy(update={"findings": tuple(found)}), before)
 

@@ -1,8 +1,8 @@
 """Start programs through the launcher, a small separate process.
 
 ``asyncio.create_subprocess_exec`` blocks the event loop until the program is loaded, 10 ms or more
-on a busy machine. Each event loop has one launcher. It starts with the first program or with
-``get_ready``, and ends with this process.
+on a busy machine. Each event loop has one launcher, and one of each module that serves in its
+place. It starts with the first program or with ``get_ready``, and ends with this process.
 """
 
 from __future__ import annotations
@@ -29,6 +29,10 @@ _READ_BYTES = 2**16
 _RETRY_S = 0.001
 _LOST = -signal.SIGKILL
 """Exit code for a program whose launcher was killed; the real one is unknown."""
+
+
+class LauncherLost(OSError):
+    """The launcher was killed before it had started the program, or could not start itself."""
 
 
 class Program:
@@ -277,7 +281,7 @@ class _Launcher:
         for ended in self._running.values():
             ended.set_result(_LOST)
         for starting in self._starting.values():
-            starting.set_exception(OSError("the process that starts programs was killed"))
+            starting.set_exception(LauncherLost("the process that starts programs was killed"))
         self._running.clear()
         self._starting.clear()
 

@@ -65,5 +65,5 @@ class FinalOutput(PlainTool):
         if context.view.turn.limits.output != "review":
             return ToolOutput("Taken as the final output.", events=(given,))
         review = CodeReview.model_validate(arguments.output)
-        reported = await review_reported(review, context.view, self.workspace)
-        return ToolOutput("Taken as the result of the review.", events=(given, reported))
+        shown = await review_reported(review, context.view, self.workspace)
+        return ToolOutput("Taken as the result of the review.", events=(given, *shown))

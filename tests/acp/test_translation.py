@@ -71,6 +71,17 @@ LIVE = {
     ),
     "why a turn ended early": ((ended(StopReason.TIMEOUT, "Time."),), ["\n\n*Time.*\n"]),
     "an error is told by the answer to the prompt": ((ended(StopReason.ERROR, "Key."),), []),
+    "a final output was not said before": (
+        (
+            e.TurnEnded(
+                turn_id="t",
+                stop=StopReason.FINAL_OUTPUT,
+                status=STATUS[StopReason.FINAL_OUTPUT],
+                output="1 finding",
+            ),
+        ),
+        ["\n\n1 finding"],
+    ),
     "a stop needs no reason": ((ended(StopReason.CANCELLED, "Stopped."),), []),
     "what a stop takes from the queue is given back, in order": (
         (

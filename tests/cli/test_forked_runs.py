@@ -98,3 +98,29 @@ async def test_no_key_can_be_read_from_outside(
         await run.end()
     finally:
         os.close(writes)
+
+
+async def test_a_start_that_is_cancelled_leaves_nothing(
+    tmp_path: Path, env: dict[str, str]
+) -> None:
+    reads, writes = os.pipe()
+    try:
+        first, _ = await _started(tmp_path, ["run", "-", "--model", "openai/x"], env, os.dup(reads))
+        server = psutil.Process(psutil.Process(first.pid).ppid())
+        await first.end()
+        for number in range(30):
+            words = ["run", "-", "--model", "openai/x"]
+            starting = asyncio.create_task(_started(tmp_path, words, env, os.dup(reads)))
+            await asyncio.sleep(number / 3_000)
+            starting.cancel()
+            async with asyncio.timeout(20):
+                try:
+                    run, _ = await starting
+                except asyncio.CancelledError:
+                    continue
+                await run.end()
+        _, left = await asyncio.to_thread(psutil.wait_procs, server.children(), timeout=20)
+        assert not left
+    finally:
+        os.close(reads)
+        os.close(writes)

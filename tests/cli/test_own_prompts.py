@@ -90,6 +90,9 @@ async def test_a_base_that_git_does_not_know_is_refused_before_a_model_is_asked(
     assert (done.code, done.out) == (3, "")
     assert "names no commit here" in done.err
     assert not (shop / "made").exists()
+    done = await _said(shop, None, "review", f"--base={base}", "--json-stream")
+    [event] = [json.loads(line) for line in done.out.splitlines()]
+    assert (event["type"], event["exit_code"]) == ("error", 3)
 
 
 async def test_a_commit_is_seen_whole_changed_by_words_and_made_after_a_yes(

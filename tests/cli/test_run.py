@@ -319,7 +319,9 @@ def test_what_cannot_begin_exits_3(
         ("explain", "say what to explain"),
         ("undo 1 --all", "name none"),
         ("review --json", "give --base"),
+        ("review --quiet", "--quiet is of the agent's own review"),
         ("review --base HEAD --session ses_1", "a session of its own"),
+        ("review --base HEAD --dry-run", "a dry run runs no git"),
     ],
 )
 def test_what_says_too_little_exits_64(

@@ -534,6 +534,15 @@ def test_only_what_checkers_had_not_said_is_new(
     assert log.lines_of(reported(*now))[0] == f"      🔍 Checks: {words}"
 
 
+def test_the_findings_of_a_review_are_left_to_its_answer() -> None:
+    log = HumanLog(io.StringIO())
+    assert log.lines_of(reported(finding("x")))
+    of_review = finding("x").model_copy(update={"checker": "review"})
+    assert log.lines_of(reported(finding("x"), of_review)) == []
+    assert log.lines_of(reported(finding("x"))) == []
+    assert log.lines_of(reported(of_review))[0] == "      🔍 Checks: ✓ 1 mended"
+
+
 def test_a_checker_that_still_looks_has_mended_nothing() -> None:
     log = HumanLog(io.StringIO())
     log.lines_of(reported(finding("x"), finding("y")))

@@ -182,8 +182,8 @@ async def _show(face: Face, session: Session, *, goes_on: bool) -> None:
 
 async def _tell_cut_off(face: Face, sessions: Sessions) -> None:
     """Say in a new session which one of this folder was left in the middle of a turn."""
-    if cut_off := await sessions.interrupted():
-        newest = cut_off[0]
+    cut_off = (one for one in await sessions.interrupted() if not one.is_archived)
+    if (newest := next(cut_off, None)) is not None:
         name = visible_line(newest.title or "untitled")
         face.say(f"“{name}” was cut off. /resume {newest.session_id[-6:]} shows it.", "yellow")
 

@@ -38,8 +38,8 @@ from agent_ls.cli.chat.screen_parts import STYLE, earlier_prompts, size_of_termi
 _MOST_COMPOSER_ROWS = 8
 _MOST_MENU_ROWS = 8
 _FEWEST_LIVE_ROWS = 3
-_OTHER_ROWS = 3
-"""The line of state, the composer and the footer."""
+_OTHER_ROWS = 2
+"""The line of state and the footer."""
 _FRAME_S = 0.1
 _ALONE_S = 0.4
 """After a letter that answers: a sentence may begin with it, and goes on sooner."""
@@ -117,7 +117,8 @@ class Screen:
     def size(self) -> tuple[int, int]:
         """Return the terminal's width, and the height that is left for what waits or changes."""
         size = self._app.output.get_size()
-        return size.columns, size.rows - _OTHER_ROWS
+        composer = min(self._buffer.document.line_count, _MOST_COMPOSER_ROWS)
+        return size.columns, size.rows - _OTHER_ROWS - composer
 
     @property
     def draft(self) -> str:

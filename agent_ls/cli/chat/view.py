@@ -185,7 +185,7 @@ class SessionView:
             case ev.TurnStarted(prompt=prompt):
                 self._prompt(call_of(prompt))
             case ev.PromptQueued(text=text, kind=kind):
-                self._prompt(text, "  (while it works)" if kind == "steer" else "  (next)")
+                self._prompt(call_of(text), "  (while it works)" if kind == "steer" else "  (next)")
             case ev.AttemptFinished():
                 self._flush()
                 if event.failure:

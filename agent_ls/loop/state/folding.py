@@ -12,6 +12,7 @@ from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalChoice, ApprovalRequest
 from agent_ls.domain.attachments import with_attachments
 from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
+from agent_ls.domain.code_review import REVIEWER
 from agent_ls.domain.commands import TurnLimits
 from agent_ls.domain.errors import ProviderFailure
 from agent_ls.domain.findings import Finding
@@ -364,7 +365,9 @@ def _with_findings(state: SessionState, event: e.FindingsReported) -> SessionSta
     for path in {*event.paths, *(one.path for one in event.findings)}:
         there = {one.fingerprint for one in findings.get(path, ())}
         past = (*fixed.pop(path, ()), *state.findings.get(path, ()))
-        if gone := [one for one in past if one.fingerprint not in there]:
+        # Another review words the same defect in other words: nothing is fixed by that.
+        of_checkers = (one for one in past if one.checker != REVIEWER)
+        if gone := [one for one in of_checkers if one.fingerprint not in there]:
             fixed[path] = tuple(gone[-_MAX_FIXED:])
     return with_changes(state, findings=findings, fixed_findings=MappingProxyType(fixed))
 

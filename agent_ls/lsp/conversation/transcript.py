@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from agent_ls.domain.calls import ToolKind
+from agent_ls.domain.code_review import REVIEWER
 from agent_ls.domain.plans import PlanStatus
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.lsp import wire
@@ -206,7 +207,8 @@ class Transcript:
                 now.remove(problem)
                 nearest.problem, nearest.is_mended = problem, False
         for one in gone:
-            one.is_mended = True
+            # Another review words the same defect in other words.
+            one.is_mended = one.problem.checker != REVIEWER
         if before == list(known):
             return False
         self._past_page = None

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalRequest, Question
+from agent_ls.domain.code_review import REVIEWER
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.stops import StopReason
 from agent_ls.loop.state.state import SessionState, TurnState
@@ -69,12 +70,16 @@ class AnnotationSet:
             | e.QuestionResolved
             | e.GateFailed
             | e.ToolCallStarted
+            | e.FinalOutputGiven
             | e.FindingsReported
             | e.FileRenamed
             | e.PolicySilenced
             | e.TurnStarted
             | e.TurnEnded,
         ):
+            if isinstance(stored.event, e.FinalOutputGiven):
+                # A new review may find again what was hidden.
+                self._hidden = {one for one in self._hidden if one[0] != stored.session_id}
             self.refresh()
 
     def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
@@ -108,11 +113,12 @@ class AnnotationSet:
         self.refresh()
 
     def hide(self, session_id: str, uri: str, line: int, message: str) -> bool:
-        """Hide a finding; False where there is none."""
+        """Hide a finding of a review until the session's next one; False where there is none."""
         found = [
             one.subject
             for one in self._annotations.get(uri, ())
             if isinstance(one.subject, Finding)
+            and one.subject.checker == REVIEWER
             and (one.session_id, one.span.line, one.subject.message) == (session_id, line, message)
         ]
         self._hidden.update((session_id, one.fingerprint) for one in found)

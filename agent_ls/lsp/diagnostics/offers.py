@@ -20,7 +20,7 @@ from agent_ls.lsp.connection.positions import TextPositions
 from agent_ls.lsp.diagnostics.annotation import Annotation, ChangeHint, Nudge, PendingEdit
 from agent_ls.lsp.diagnostics.prompts import finding_prompt, problem_prompt
 from agent_ls.lsp.wire import AnchorParams, EditorDiagnostic
-from agent_ls.safety.text import label, visible, visible_line
+from agent_ls.safety.text import has_hidden, label, visible, visible_line
 from agent_ls.session.titles import choice_name
 from agent_ls.syntax.comments import InstructionComment
 
@@ -115,7 +115,7 @@ def mark_offers(annotation: Annotation, diagnostic: types.Diagnostic) -> Iterato
             yield from _pending_offers(annotation.subject, diagnostic)
         case Finding():
             wish = finding_prompt(annotation.subject, annotation.span.line)
-            title = f"Ask the agent to fix: {short(annotation.subject.message)}"
+            title = f"Ask the agent to fix: {_first_line(annotation.subject.message)}"
             place = AnchorParams(uri=annotation.uri, line=annotation.span.line)
             yield _asking(title, wish, place, diagnostic=diagnostic)
             if annotation.subject.checker == REVIEWER:
@@ -126,7 +126,7 @@ def mark_offers(annotation: Annotation, diagnostic: types.Diagnostic) -> Iterato
                     "line": annotation.span.line,
                     "message": annotation.subject.message,
                 }
-                title = f"Agent: Hide this finding: {short(annotation.subject.message)}"
+                title = f"Agent: Hide this finding: {_first_line(annotation.subject.message)}"
                 yield action(title, "agent-ls.finding.hide", given, diagnostic=diagnostic)
         case ChangeHint():
             # Offered by ``review_offers``, for all changes of the lines at once.
@@ -139,18 +139,25 @@ def fix_offer(
     positions: TextPositions,
     diagnostic: types.Diagnostic,
 ) -> types.CodeAction | None:
-    """Return the action that puts in a finding's own fix; None where the text is another now."""
+    """Return the action that puts in a finding's own fix.
+
+    None where the text is another now, is not at the finding, or would get characters that nobody
+    can see.
+    """
     text, fix = positions.text, finding.fix
     if fix is None:
         return None
     old, new = fix.old_text, fix.new_text
     if "\r\n" in text:
         old, new = ("\r\n".join(one.replace("\r\n", "\n").split("\n")) for one in (old, new))
-    if not old or text.count(old) != 1:
+    if not old or text.count(old) != 1 or has_hidden(new):
         return None
     start = text.index(old)
+    lines = positions.position(start)[0], positions.position(start + len(old))[0]
+    if not annotation.span.touches(*lines):
+        return None
     change = Replacement(start=start, end=start + len(old), text=new)
-    title = f"Agent: Fix: {short(finding.message)}"
+    title = f"Agent: Fix: {_first_line(finding.message)}"
     edit = types.WorkspaceEdit(changes={annotation.uri: text_edits(positions, [change])})
     return types.CodeAction(
         title=title, kind=types.CodeActionKind.QuickFix, diagnostics=[diagnostic], edit=edit
@@ -257,8 +264,8 @@ def finish_offer(session_id: str, prompt: str) -> types.CodeAction:
     return action(f"Let the agent finish up: {_first_line(prompt)}", "agent-ls.finish", session_id)
 
 
-def _first_line(prompt: str) -> str:
-    return short(prompt.strip().partition("\n")[0])
+def _first_line(text: str) -> str:
+    return short(text.strip().partition("\n")[0])
 
 
 def conversation_offers(*, has_panel: bool) -> Iterator[types.CodeAction]:

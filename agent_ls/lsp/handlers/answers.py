@@ -161,7 +161,7 @@ async def leave_turn(context: EditorContext, asked: SessionParams) -> None:
 
 
 async def hide_finding(context: EditorContext, asked: FindingParams) -> None:
-    """Hide a finding of a review until it is opened again or reviewed anew."""
+    """Hide a finding of a review until the next one."""
     hide = context.presenters.annotations.hide
     if not hide(asked.session_id, asked.uri, asked.line, asked.message):
         raise AgentLsError("This finding is not shown here any more.")

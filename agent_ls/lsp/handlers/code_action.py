@@ -12,6 +12,7 @@ from lsprotocol import types
 
 from agent_ls.domain.approvals import ApprovalRequest, Question
 from agent_ls.domain.events import FindingsReported
+from agent_ls.domain.verdicts import Allow
 from agent_ls.extension.claude_home import unread_home
 from agent_ls.loop.state.state import SessionState
 from agent_ls.lsp.connection.documents import CELLS
@@ -24,6 +25,7 @@ from agent_ls.lsp.diagnostics.review_offers import redo_offers, review_offers
 from agent_ls.lsp.diagnostics.shapes import diagnostic_of, in_order
 from agent_ls.lsp.editor_context import EditorContext
 from agent_ls.lsp.handlers import comments, conversation
+from agent_ls.safety.control_files import judge_write
 
 _FOR_AGENTS = (".agent-ls", ".claude", ".mcp.json")
 
@@ -137,8 +139,11 @@ def _add_fixes(
         snapshot, positions = documents.get(annotation.uri), documents.positions(annotation.uri)
         if snapshot is None or positions is None or snapshot.language_id == CELLS:
             continue
-        if snapshot.in_sync and (fix := offers.fix_offer(annotation, subject, positions, shown)):
-            menu.waiting.append(fix)
+        roots = context.workspace.roots
+        may_write = isinstance(judge_write(subject.path, roots), Allow)
+        if snapshot.in_sync and may_write:
+            fix = offers.fix_offer(annotation, subject, positions, shown)
+            menu.waiting += [fix] if fix else []
 
 
 def _add_mark(menu: Menu, annotation: Annotation, shown: types.Diagnostic) -> None:

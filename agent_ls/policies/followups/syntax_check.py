@@ -8,6 +8,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from agent_ls.domain.calls import Effect, ToolResult
+from agent_ls.domain.code_review import REVIEWER
 from agent_ls.domain.edits import text_of
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.events import EditApplied, EditIntended
@@ -106,6 +107,8 @@ def _edited(call_id: str, view: TurnView) -> dict[str, tuple[str | None, str]]:
 
 def _is_reported(fault: Fault, findings: tuple[Finding, ...]) -> bool:
     return any(
-        one.severity is Severity.ERROR and abs(one.start_line + 1 - fault.line) <= _NEAR_LINES
+        one.severity is Severity.ERROR
+        and one.checker != REVIEWER
+        and abs(one.start_line + 1 - fault.line) <= _NEAR_LINES
         for one in findings
     )
