@@ -13,7 +13,9 @@ from agent_ls.cli.run import run
 from agent_ls.domain.errors import SettingsError, UsageError
 from agent_ls.domain.shipped_commands import COMMIT, OWN_PREFIX, REVIEW
 from agent_ls.safety.sandbox import own_git
-from agent_ls.safety.text import visible_line
+from agent_ls.safety.text import label
+
+_SHOWN_CHARACTERS = 80
 
 
 def review_since(arguments: argparse.Namespace) -> int:
@@ -23,8 +25,10 @@ def review_since(arguments: argparse.Namespace) -> int:
             raise UsageError("review: --base begins a session of its own, so name none.")
         if arguments.dry_run:
             raise UsageError("review: a dry run runs no git. A review changes nothing anyway.")
-        _check_revision(folder_of(arguments), arguments.base)
-    arguments.prompt = [f"/{OWN_PREFIX}{REVIEW.name}", shlex.quote(arguments.base)]
+        # Some versions of argparse make a list of ``--base=--``.
+        revision = "".join(arguments.base) or "--"
+        _check_revision(folder_of(arguments), revision)
+    arguments.prompt = [f"/{OWN_PREFIX}{REVIEW.name}", shlex.quote(revision)]
     return run(arguments)
 
 
@@ -46,6 +50,7 @@ def _check_revision(folder: Path, revision: str) -> None:
         raise SettingsError(f"review: git cannot be asked: {error}.") from None
     if revision.startswith("-") or not is_known:
         raise SettingsError(
-            f"review: {visible_line(revision)} names no commit here. Give a branch, a tag or a "
-            "commit of the git repository that holds the folder."
+            f"review: {label(revision, _SHOWN_CHARACTERS)} names no commit here. Give a branch, a "
+            "tag or a commit of the git repository that holds the folder; one of another user is "
+            "not read."
         )

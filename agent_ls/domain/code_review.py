@@ -60,7 +60,7 @@ class CodeReview(Record):
             f"| {one.severity} | {_code(one.place)} | {_cell(one.title)} |" for one in self.findings
         )
         parts.append("\n".join(["| severity | where | what |", "|---|---|---|", *rows]))
-        parts += map(_told, self.findings)
+        parts += (_told(one) for one in self.findings if one.detail.strip() or one.fix)
         return "\n\n".join(parts)
 
 
@@ -75,8 +75,9 @@ def _code(text: str) -> str:
 def _told(one: CodeFinding) -> str:
     """Return the detail and the fix of one finding, under its place."""
     parts = [f"**{_code(one.place)} {_cell(one.title)}**"]
-    if one.detail.strip():
-        parts.append(one.detail.strip())
+    if detail := one.detail.strip():
+        # A fence that is never closed would take in all that follows.
+        parts.append(f"{detail}\n```" if detail.count("```") % 2 else detail)
     if one.fix is not None:
         lines = [f"-{line}" for line in one.fix.old_text.splitlines()]
         lines += [f"+{line}" for line in one.fix.new_text.splitlines()]

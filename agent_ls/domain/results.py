@@ -32,8 +32,8 @@ class TurnResult(Record):
     failure_reason: str
     open_tasks: tuple[str, ...]
     output: str
-    findings: tuple[CodeFinding, ...] = ()
-    """Of a review of code; ``output`` tells them in words."""
+    findings: tuple[CodeFinding, ...] | None = None
+    """Of a review of code, which ``output`` tells in words; null: there is no review."""
     model: str
     steps: int
     tool_calls: int

@@ -46,7 +46,8 @@ REVIEW = CustomCommand(
 If that names a branch, a tag or a commit, review everything since the two parted, what is not
 committed included: `git diff --merge-base BASE`. If it names nothing, review what is not committed:
 `git diff HEAD`. `git status --short` names new files, which a diff leaves out: read those too. If
-it is about something else, review that. Look at a long diff file by file.
+it is about something else, review that. Look at a long diff file by file. Where the folder is not
+the repository's top, add `--relative`: paths are named from the folder.
 
 Read enough around each change to be certain: who calls it, what it relied on, which tests there
 are. Look for wrong behaviour, missed cases, broken callers, lost data, ways in for an attacker and

@@ -332,6 +332,13 @@ async def test_a_terminal_that_is_closed_leaves_a_turn_that_can_go_on(folder: Pa
             assert await terminal.ended() in (1, 129)
         async with at_screen(folder, model) as terminal:
             await terminal.until("“Find it.” was cut off. /resume")
+            found = re.search(r"/resume (\w+) opens it", " ".join(terminal.shown.split()))
+            assert found is not None
+            await say(terminal, f"/resume {found[1]}")
+            await terminal.until("/continue goes on with it")
+            # Nothing is at work until the user says so.
+            await asyncio.sleep(1)
+            assert "Works" not in terminal.visible
             assert await left(terminal) == 0
         async with at_screen(folder, model, "resume") as terminal:
             await terminal.until("There it is.")

@@ -82,7 +82,7 @@ async def test_a_review_prints_findings_as_json_and_as_a_table(shop: Path) -> No
     assert (shop / "calc.py").read_text().endswith("a - b\n")
 
 
-@pytest.mark.parametrize("base", ["no-such", "--all", "", "main; touch made"])
+@pytest.mark.parametrize("base", ["no-such", "--", "--all", "", "main; touch made"])
 async def test_a_base_that_git_does_not_know_is_refused_before_a_model_is_asked(
     shop: Path, base: str
 ) -> None:

@@ -185,7 +185,7 @@ async def _tell_cut_off(face: Face, sessions: Sessions) -> None:
     cut_off = (one for one in await sessions.interrupted() if not one.is_archived)
     if (newest := next(cut_off, None)) is not None:
         name = visible_line(newest.title or "untitled")
-        face.say(f"“{name}” was cut off. /resume {newest.session_id[-6:]} shows it.", "yellow")
+        face.say(f"“{name}” was cut off. /resume {newest.session_id[-6:]} opens it.", "yellow")
 
 
 def _footer(talk: Talk, folder: str) -> str:

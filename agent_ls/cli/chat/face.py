@@ -58,7 +58,7 @@ class Face:
         session.follow(_WhileShown(self, view, view))
         session.follow(_WhileShown(self, view, answers))
         self.screen.live, self.screen.status = view.live, view.status
-        self.screen.is_busy = lambda: session.is_busy
+        self.screen.is_busy = lambda: session.is_busy and not session.is_cut_off
         self.screen.ask(None)
         if session.is_busy and not session.is_cut_off:
             answers.ask_pending()

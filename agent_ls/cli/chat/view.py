@@ -318,7 +318,7 @@ class SessionView:
     def status(self, columns: int) -> str:
         """Draw the line of state."""
         state = self._session.state
-        if not self._session.is_busy:
+        if not self._session.is_busy or self._session.is_cut_off:
             return ""
         turn, now_s = self._turn, time.monotonic()
         waits = state.approvals or state.questions

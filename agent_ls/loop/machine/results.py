@@ -52,7 +52,7 @@ def result_of(session: SessionState) -> TurnResult:
         failure_reason=turn.ended.failure_reason,
         open_tasks=turn.ended.open_tasks,
         output=turn.ended.output,
-        findings=turn.review.findings if turn.review else (),
+        findings=turn.review.findings if turn.review else None,
         model=session.model,
         steps=steps_of(turn),
         tool_calls=sum(isinstance(event, ToolCallFinished) for event in events),
