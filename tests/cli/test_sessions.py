@@ -127,7 +127,6 @@ def test_a_branch_is_a_session_of_its_own(check: Command, place: Path) -> None:
         (("delete", "ses_nowhere", "--yes"), "no sessions end in"),
         (("delete", ONE, OTHER, "nosuch", "--yes"), "no sessions end in nosuch"),
         (("delete", ONE), "add --yes"),
-        (("search", " "), "at least one word"),
     ],
     ids=" ".join,
 )
@@ -138,6 +137,12 @@ def test_what_cannot_be_done_is_said(
     assert (code, out) == (3, "")
     assert says in err
     assert _loaded(place, ONE)
+
+
+def test_a_search_for_nothing_is_a_wrong_command_line(check: Command) -> None:
+    code, out, err = check("search", " ")
+    assert (code, out) == (64, "")
+    assert "at least one word" in err
 
 
 def test_a_deleted_session_is_gone_and_the_others_stay(check: Command, place: Path) -> None:
