@@ -17,7 +17,7 @@ from agent_ls.loop.ports.commands import Boundary
 from agent_ls.loop.ports.workspace import Root, Workspace
 from agent_ls.safety.catastrophes import catastrophe
 from agent_ls.safety.command_places import judge_places
-from agent_ls.safety.git_config import CLEAN_GIT
+from agent_ls.safety.git_config import CLEAN_GIT, HELD_GIT
 from agent_ls.safety.named_programs import is_plain_read
 from agent_ls.safety.view_table import Sorting
 from agent_ls.safety.views import sort_text
@@ -25,8 +25,12 @@ from agent_ls.safety.views import sort_text
 CommandVerdict = Allow | Ask | Deny
 COMMAND_TOOL = "run_command"
 
-READ_ONLY_ENV: dict[str, str] = {**CLEAN_GIT, "PAGER": "cat", "GOTOOLCHAIN": "local"}
-"""Environment of a command that only reads, added to the runner's own."""
+
+def read_only_env(boundary: Boundary) -> dict[str, str]:
+    """Return the environment of a command that only reads, to be added to the runner's own."""
+    clean = HELD_GIT if boundary == "sandbox" else CLEAN_GIT
+    return {**clean, "PAGER": "cat", "GOTOOLCHAIN": "local"}
+
 
 _WITHOUT = {
     "off": "No sandbox is on (sandbox.use is off), so only simple commands that read the workspace "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 # So that the repository's own value does not count. What git has no general setting for, such as
 # ``filter.NAME.clean``, is held by the sandbox alone.
 _OVERRIDES = {
@@ -30,6 +32,18 @@ _OVERRIDES = {
     "safe.bareRepository": "explicit",
     "color.ui": "false",
 }
+
+
+def _as_variables(settings: Mapping[str, str]) -> dict[str, str]:
+    return {
+        # Before 2.31 git knew only this form; both say the same.
+        "GIT_CONFIG_PARAMETERS": " ".join(f"'{key}={value}'" for key, value in settings.items()),
+        "GIT_CONFIG_COUNT": str(len(settings)),
+        **{f"GIT_CONFIG_KEY_{n}": key for n, key in enumerate(settings)},
+        **{f"GIT_CONFIG_VALUE_{n}": value for n, value in enumerate(settings.values())},
+    }
+
+
 CLEAN_GIT: dict[str, str] = {
     "LC_ALL": "C.UTF-8",
     "GIT_CONFIG_NOSYSTEM": "1",
@@ -44,10 +58,12 @@ CLEAN_GIT: dict[str, str] = {
     "GIT_SSH_COMMAND": "false",
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_ALLOW_PROTOCOL": "none",
-    # Before 2.31 git knew only this form; both say the same.
-    "GIT_CONFIG_PARAMETERS": " ".join(f"'{key}={value}'" for key, value in _OVERRIDES.items()),
-    "GIT_CONFIG_COUNT": str(len(_OVERRIDES)),
-    **{f"GIT_CONFIG_KEY_{n}": key for n, key in enumerate(_OVERRIDES)},
-    **{f"GIT_CONFIG_VALUE_{n}": value for n, value in enumerate(_OVERRIDES.values())},
+    **_as_variables(_OVERRIDES),
 }
 """The environment under which a repository's hooks, pagers, monitors and helpers do not run."""
+HELD_GIT: dict[str, str] = {
+    **CLEAN_GIT,
+    **_as_variables({**_OVERRIDES, "safe.directory": "*"}),
+}
+"""The same for git in a read-only view: it reads a repository of another user, too, as containers
+often have one. Whatever that starts is held by the view. Needs git 2.38."""

@@ -22,7 +22,7 @@ from agent_ls.loop.ports.commands import Background, Bounds, CommandOutcome, Run
 from agent_ls.loop.ports.extension import Skills
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.state.view import TurnView
-from agent_ls.safety.commands import READ_ONLY_ENV
+from agent_ls.safety.commands import read_only_env
 from agent_ls.safety.prefixes import prefix_rule
 from agent_ls.safety.sandbox.beyond import in_words
 from agent_ls.safety.sandbox.confinement import ALL_HOSTS
@@ -211,7 +211,7 @@ class RunCommand(PlainTool):
         bounds = replace(bounds, texts=unsaved.texts)
         limit_s = self._limit_s(arguments)
         # Part of what makes a command read-only is set there.
-        env = READ_ONLY_ENV if context.reads_only else None
+        env = read_only_env(self.runner.boundary) if context.reads_only else None
         if arguments.background is not None:
             started = BackgroundStarted(
                 call_id=context.call_id,

@@ -6,8 +6,11 @@ import os
 import subprocess
 from pathlib import Path
 
-from agent_ls.safety.commands import READ_ONLY_ENV
-from agent_ls.safety.git_config import CLEAN_GIT
+import pytest
+
+from agent_ls.loop.ports.commands import Boundary
+from agent_ls.safety.commands import read_only_env
+from agent_ls.safety.git_config import CLEAN_GIT, HELD_GIT
 from agent_ls.safety.programs import child_path
 
 
@@ -34,7 +37,10 @@ def _repository(base: Path, config: str) -> tuple[Path, Path]:
     return repository, mark
 
 
-def test_git_ignores_the_users_settings_and_changes_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("boundary", ["sandbox", "missing"])
+def test_git_ignores_the_users_settings_and_changes_nothing(
+    tmp_path: Path, boundary: Boundary
+) -> None:
     repository, mark = _repository(tmp_path.resolve(), "")
     trap = tmp_path.resolve() / "trap"
     (tmp_path / ".gitconfig").write_text(f"[diff]\n\texternal = {trap}\n")
@@ -44,7 +50,7 @@ def test_git_ignores_the_users_settings_and_changes_nothing(tmp_path: Path) -> N
         done = subprocess.run(
             ["git", command],
             cwd=repository,
-            env={"PATH": child_path(), "HOME": str(tmp_path), **READ_ONLY_ENV},
+            env={"PATH": child_path(), "HOME": str(tmp_path), **read_only_env(boundary)},
             check=False,
             capture_output=True,
         )
@@ -70,3 +76,20 @@ def test_a_git_of_any_age_gets_the_same_settings(tmp_path: Path) -> None:
         listed.append(set(done.stdout.split("\0")))
     assert listed[0] == listed[1]
     assert "core.hookspath\n/dev/null" in listed[0]
+
+
+@pytest.mark.parametrize("env, is_read", [(CLEAN_GIT, False), (HELD_GIT, True)])
+def test_a_repository_of_another_user_is_read_only_where_a_view_holds_git(
+    tmp_path: Path, env: dict[str, str], is_read: bool
+) -> None:
+    repository, mark = _repository(tmp_path.resolve(), "")
+    done = subprocess.run(
+        ["git", "status", "--short"],
+        cwd=repository,
+        # As git's own tests say that the repository is another user's.
+        env={"PATH": child_path(), "GIT_TEST_ASSUME_DIFFERENT_OWNER": "1", **env},
+        check=False,
+        capture_output=True,
+    )
+    assert (done.returncode == 0, b"a.txt" in done.stdout) == (is_read, is_read)
+    assert not mark.exists()

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from agent_ls.safety.git_config import CLEAN_GIT
+from agent_ls.safety.git_config import CLEAN_GIT, HELD_GIT
 from agent_ls.safety.paths import components_below
 from agent_ls.safety.programs import find_outside, path_outside
 from agent_ls.safety.sandbox.confinement import Wrapped
@@ -126,7 +126,8 @@ def _confined(
     argv: Sequence[str], view: ReadOnlyView | None, folder: Path, avoid: Sequence[Path]
 ) -> Wrapped:
     kept = {name: os.environ[name] for name in ("HOME", "TMPDIR") if name in os.environ}
-    env = {"PATH": path_outside(avoid), **kept, **CLEAN_GIT}
+    clean = CLEAN_GIT if view is None else HELD_GIT
+    env = {"PATH": path_outside(avoid), **kept, **clean}
     return (
         Wrapped(tuple(argv), env) if view is None else view.wrapped_git(argv, cwd=folder, env=env)
     )
