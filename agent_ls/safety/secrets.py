@@ -64,9 +64,10 @@ _HEADER = re.compile(
     r"|\bx-api-key[\"']?\s{0,8}[:=]\s{0,8}[\"']?)([A-Za-z0-9+/=_.~-]{8,2048})"
 )
 _AZURE = re.compile(r"(?i)(\b(?:Account|SharedAccess)Key=)([A-Za-z0-9+/=]{20,128})")
+# In a diff, too.
 _ENV_LINE = re.compile(
-    r"(?m)^([ \t]{0,8}(?:export[ \t]+)?[A-Z0-9_]{0,60}(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN"
-    r"|API_?KEY|ACCESS_KEY|PRIVATE_KEY|CREDENTIALS?)(?:_[A-Z0-9_]{1,40})?=[\"']?)"
+    r"(?m)^([-+ ]{0,2}[ \t]{0,8}(?:export[ \t]+)?[A-Z0-9_]{0,60}"
+    r"(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|API_?KEY|ACCESS_KEY|PRIVATE_KEY|CREDENTIALS?)(?:_[A-Z0-9_]{1,40})?=[\"']?)"
     r"([^\s\"'$<{(`][^\s\"']{3,512})"
 )
 _ASSIGNED = re.compile(
