@@ -24,6 +24,7 @@ from benchmarks import (
     keystrokes,
     repository_map,
     steps,
+    terminal,
 )
 from benchmarks.figures import Figure, print_figures, to_json
 
@@ -52,6 +53,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
         lambda: repository_map.measure(3), lambda: repository_map.measure(9)
     ),
     "steps": Benchmark(lambda: steps.measure(30, 200, 3), lambda: steps.measure(30, 200, 9)),
+    "terminal": Benchmark(lambda: terminal.measure(7), lambda: terminal.measure(31)),
 }
 
 
