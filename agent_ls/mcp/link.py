@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 _MODULE = "agent_ls.mcp.host"
 _END_S = 2.0
 _GRACE_S = 8.0
-"""More than the host needs to load and to notice a time limit; after it, it hangs."""
+"""More than the host needs to load and to notice a time limit; after that it counts as hung."""
 _ENVIRONMENT = (
     *("HOME", "LANG", "LC_ALL", "LC_CTYPE", "SYSTEMROOT", "XDG_DATA_HOME", "TMPDIR"),
     *("HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy"),
@@ -58,6 +58,8 @@ class _Waiting:
     limit: asyncio.Timeout
     on_page: Callable[[str], None]
     ask: Ask | None
+    sent_to: PipedProgram | None = None
+    """The host that has the order; None: none yet."""
     asking: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
 
 
@@ -95,7 +97,7 @@ class HostLink:
         self._waiting[order.number] = waiting
         try:
             async with limit:
-                await self._send(order)
+                await self._send(order, waiting)
                 reply = await answer
         except TimeoutError:
             await self._end()
@@ -119,19 +121,23 @@ class HostLink:
     async def close(self) -> None:
         """End the host, and with it the servers; later orders fail."""
         self._is_closed = True
+        async with self._starting:
+            # A host that is just starting is ended, too.
+            pass
         if self._piped is not None:
             self._piped.stdin.close()
             await asyncio.wait([asyncio.ensure_future(self._piped.program.wait())], timeout=_END_S)
         await self._end()
 
-    async def _send(self, order: Order) -> None:
+    async def _send(self, order: Order, waiting: _Waiting) -> None:
         async with self._starting:
             if self._is_closed:
                 raise OSError("agent-ls is closing")
             if self._piped is None:
                 self._piped = await self._started()
-        # Orders are small: they fit the pipe's buffer unless the host hangs.
-        self._write(order)
+            waiting.sent_to = self._piped
+            # Orders are small: they fit the pipe's buffer unless the host hangs.
+            self._write(order)
 
     def _write(self, order: Order) -> None:
         if self._piped is not None and not self._piped.stdin.is_closing():
@@ -173,7 +179,7 @@ class HostLink:
             if self._piped is piped:
                 self._piped = None
             for number, waiting in self._waiting.items():
-                if not waiting.answer.done():
+                if waiting.sent_to is piped and not waiting.answer.done():
                     text = "the process that holds its session ended"
                     waiting.answer.set_result(Reply(number=number, failure="gone", text=text))
             await asyncio.shield(asyncio.ensure_future(piped.end()))
@@ -190,11 +196,13 @@ class HostLink:
 
     async def _end(self) -> None:
         piped, self._piped = self._piped, None
+        # Meanwhile another order may start the next host, which has a reader of its own.
+        reading, self._reading = self._reading, None
         if piped is not None:
             await asyncio.shield(asyncio.ensure_future(piped.end()))
-        if self._reading is not None:
+        if reading is not None:
             with suppress(asyncio.CancelledError):
-                await self._reading
+                await reading
 
 
 async def _log_words(piped: PipedProgram) -> None:
