@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from agent_ls.domain.errors import AgentLsError
@@ -26,7 +26,14 @@ _TITLE_CHARACTERS: Final = 80
 async def list_sessions(
     context: EditorContext, asked: wire.SessionsListParams
 ) -> wire.SessionsListResult:
-    """Return stored sessions, newest first."""
+    """Return stored sessions, newest first; sub-agents in the order in which they started."""
+    return await _listed(context, asked, *await _matching(context, asked))
+
+
+async def _matching(
+    context: EditorContext, asked: wire.SessionsListParams
+) -> tuple[list[SessionSummary], dict[str, str]]:
+    """Return the sessions that are asked for, and by id why words find them."""
     stored = context.sessions.stored
     found = await stored.list(everywhere=asked.everywhere, parent_id=asked.parent_id)
     if not asked.with_archived:
@@ -38,6 +45,16 @@ async def list_sessions(
         titled = {one.session_id for one in found if _has(one.title, words)}
         found = [one for one in found if one.session_id in titled | excerpts.keys()]
         excerpts = {key: text for key, text in excerpts.items() if key not in titled}
+    return found, excerpts
+
+
+async def _listed(
+    context: EditorContext,
+    asked: wire.SessionsListParams,
+    found: Sequence[SessionSummary],
+    excerpts: Mapping[str, str],
+) -> wire.SessionsListResult:
+    stored = context.sessions.stored
     cut_off = {one.session_id for one in await stored.interrupted()}
     turns: dict[str, TurnStarted] = {}
     if asked.parent_id and found:
@@ -111,20 +128,17 @@ async def offer_sessions(
     context: EditorContext, asked: wire.SessionsListParams
 ) -> wire.SessionsListResult:
     """Return the sessions, and offer the newest in a message box."""
-    found = await list_sessions(context, asked)
-    if found.sessions:
-        context.spawn(_offer(context))
-    return found
+    found, excerpts = await _matching(context, asked)
+    if found:
+        context.spawn(_offer(context, found[:_OFFERED]))
+    return await _listed(context, asked, found, excerpts)
 
 
-async def _offer(context: EditorContext) -> None:
+async def _offer(context: EditorContext, shown: Sequence[SessionSummary]) -> None:
     titles: dict[str, str] = {}
-    shown = [one for one in await context.sessions.list() if not one.is_archived]
-    for number, one in enumerate(shown[:_OFFERED], 1):
-        title = one.title or "untitled"
-        titles[f"{number}. {title} ({one.kind})" if one.kind else f"{number}. {title}"] = (
-            one.session_id
-        )
+    for number, one in enumerate(shown, 1):
+        kind = f" ({one.kind})" if one.kind else ""
+        titles[f"{number}. {one.title or 'untitled'}{kind}"] = one.session_id
     chosen = await context.editor.choose("Open a session:", list(titles))
     if chosen is not None:
         async with context.settings_lock.work():
