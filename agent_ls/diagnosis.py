@@ -163,7 +163,11 @@ async def _store(settings: Settings) -> Finding:
 async def _checkers(settings: Settings, folder: Path) -> list[Finding]:
     """Run every checker on an empty file of its language."""
     workspace = open_disk_workspace([folder])
-    trust = "trusted" if workspace.roots[0].is_trusted else "not trusted: nothing of it runs"
+    trust = (
+        "trusted"
+        if workspace.roots[0].is_trusted
+        else "not trusted: nothing that it configures runs"
+    )
     found = [Finding("ok", "folder", f"{folder} ({trust})")]
     async with held_confiner(settings, workspace) as builder:
         checkers = built_in_checkers(settings, workspace, builder)

@@ -56,8 +56,8 @@ _EPILOGS: Mapping[str, tuple[str, str]] = {
         """agent-ls run --worktree parser "write a parser for the new format"
   agent-ls worktrees list
   agent-ls worktrees merge parser""",
-        """0 done    1 nothing to merge, or refused    3 wrong settings, or no such worktree
-  64 wrong command line""",
+        """0 done    1 nothing to merge, or refused    2 something was left, and is named
+  3 wrong settings, or no such worktree    64 wrong command line""",
     ),
     "costs": ("agent-ls costs --by model --since 2026-01-01", _PLAIN),
     **dict.fromkeys(("diff", "keep", "undo", "redo", "restore"), (_REVIEW_EXAMPLES, _REVIEW)),
