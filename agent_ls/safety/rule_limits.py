@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from glob import iglob
-from itertools import islice
+from itertools import filterfalse, islice
 from pathlib import Path
 
 from agent_ls.domain.rules import PatternRule
@@ -13,7 +13,8 @@ from agent_ls.safety.control_files import names_of
 from agent_ls.safety.path_patterns import PathPattern, patterns_of, plain_start
 from agent_ls.safety.shell import at_home
 
-_MAX_FITTING = 300
+_MAX_FITTING = 301
+"""One more than a program can be kept from, so that it does not start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,15 +132,24 @@ class FileRules:
         named = [one for kind, text in self.rules if kind in kinds for one in patterns_of(text)]
         for one in named:
             if one.startswith(("~/", "//")):
-                start, rest = plain_start(f"/{at_home(one).lstrip('/')}")
-                # With ``**`` the folder as a whole: to look through it could take long.
-                names = ("",) if "**" in rest else iglob(rest, root_dir=start or "/")  # noqa: PTH207
-                places = (Path(start or "/", name) for name in islice(names, _MAX_FITTING))
-                yield from (place for place in places if not self._is_around(place))
+                absolute = f"/{at_home(one).lstrip('/')}"
+                for spelling in PathPattern(absolute, is_wide=True).spellings:
+                    yield from filterfalse(self._is_around, _existing(spelling))
 
     def _is_around(self, place: Path) -> bool:
         """Say whether a place holds a workspace folder, whose files are judged one by one."""
         return any(Path(top).is_relative_to(place) for top in self.tops)
+
+
+def _existing(pattern: str) -> Iterator[Path]:
+    """Yield what fits an absolute pattern, hidden files included."""
+    start, rest = plain_start(pattern)
+    # With ``**`` the folder as a whole: to look through it could take long.
+    names = (
+        ("",) if "**" in rest else iglob(rest, root_dir=start or "/", include_hidden=True)  # noqa: PTH207
+    )
+    for name in islice(names, _MAX_FITTING):
+        yield Path(start or "/", name)
 
 
 NO_RULES = FileRules()

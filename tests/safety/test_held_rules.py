@@ -32,6 +32,8 @@ _RULES = (
     "deny edit: dist/**",
     "deny edit: *.lock",
     "deny read: //{beside}/closed/**",
+    "deny read: //{beside}/dots/*",
+    "deny read: //{beside}/keys/*.{pem,key}",
 )
 _READS = [
     *("cat plans/a", "cat pl*/a", "cat < plans/a", "cd plans && cat a", "head -c 99 docs/b.pdf"),
@@ -43,6 +45,7 @@ _READS = [
     *("cp -r plans copy && cat copy/a", "ln -s plans/a l && cat l", "ln plans/a m && cat m"),
     *("mv plans other && cat other/a", "tar cf t.tar plans && cat t.tar", "sed -n p plans/a"),
     "cd src && env -C .. cat plans/a",
+    *("cat {beside}/dots/.token", "cat {beside}/keys/a.pem", "cat {beside}/keys/*"),
 ]
 _WRITES = [
     *("echo x > dist/a", "echo x >> dist/deep/b", "touch dist/new", "mkdir dist/more"),
@@ -72,7 +75,8 @@ def top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     top = tmp_path.resolve() / "work"
     for name in ("plans/a", "plans/deep/c", "docs/b.pdf", "node_modules/pack/x.pdf"):
         _write(top / name, f"{_CANARY}\n")
-    _write(top.parent / "beside/closed/a", f"{_CANARY}\n")
+    for name in ("closed/a", "dots/.token", "keys/a.pem", "keys/b.key"):
+        _write(top.parent / "beside" / name, f"{_CANARY}\n")
     for name in ("dist/a", "dist/deep/b", "src/y.lock", "src/a", "docs/open.pdf"):
         _write(top / name, "dada\n")
     _write(top / "read.sh", "cat $(echo cGxhbnM= | base64 -d)/a\n")
