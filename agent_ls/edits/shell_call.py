@@ -20,24 +20,32 @@ _CD = re.compile(
 )
 _COMMAND = re.compile(r"\s*(?:cd [^\n;&|]+(?:&&|;|\n)\s*)?apply_?patch\s*(?:<<|[\"'])")
 _MOVES = re.compile(r"\b(?:cd|pushd|popd)\b")
+_ELSEWHERE = re.compile(
+    r"\b(?:git|patch)\b[^\n]*\s(?:-d|-C|--directory|--work-tree|--git-dir)[\s=]"
+)
+"""Options that name the folder of a patch."""
+_UNCERTAIN = Refused(
+    "It is not certain in which folder the patch is to be applied: before `apply_patch` "
+    "there may only be `cd FOLDER &&`. Leave the command away, and write each path as "
+    "seen from the workspace folder.",
+    "malformed",
+)
 _SHELLS_OWN = re.compile(r"[$`~*?\\]|^-")
 """A folder that only a shell can name."""
 
 
 def folder_of_call(lines: Sequence[str]) -> str | Refused:
     """Return the folder that the command above a patch goes to; '' if it goes nowhere."""
-    call = _CALL.fullmatch("\n".join(lines))
+    said = "\n".join(lines)
+    if _ELSEWHERE.search(said):
+        return _UNCERTAIN
+    call = _CALL.fullmatch(said)
     if call is None or not _MOVES.search(call["before"]):
         return ""
     match = _CD.fullmatch(call["before"])
     folder = match["folder"].strip("'\"") if match else ""
     if match is None or _MOVES.search(match["above"] or "") or _SHELLS_OWN.search(folder):
-        return Refused(
-            "It is not certain in which folder the patch is to be applied: before `apply_patch` "
-            "there may only be `cd FOLDER &&`. Leave the command away, and write each path as "
-            "seen from the workspace folder.",
-            "malformed",
-        )
+        return _UNCERTAIN
     return folder
 
 
