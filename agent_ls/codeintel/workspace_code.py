@@ -26,7 +26,7 @@ from agent_ls.domain.symbols import (
     Occurrence,
     Occurrences,
     Symbol,
-    TextChange,
+    TextPair,
 )
 from agent_ls.loop.ports.workspace import Listed, Workspace
 from agent_ls.syntax.faults import new_faults
@@ -89,8 +89,9 @@ class WorkspaceCode:
         if _is_quick(text):
             found = outline_of(text, language)
             known = None if found is None else tuple(found)
-        elif rows := await self._worker.ask({"ask": "symbols", "path": path, "text": text}):
-            known = tuple(Symbol(*row) for row in rows)
+        else:
+            rows = await self._worker.ask({"ask": "symbols", "path": path, "text": text})
+            known = None if rows is None else tuple(Symbol(*row) for row in rows)
         if key not in self._outlines:
             self._remembered += _size(known)
         self._outlines[key] = known
@@ -130,7 +131,7 @@ class WorkspaceCode:
         found = tuple(Occurrence(*row) for row in answer["rows"])
         return Occurrences(found, answer["more"], gap)
 
-    async def renamed(self, name: str, below: str, new_name: str) -> Mapping[str, TextChange]:
+    async def renamed(self, name: str, below: str, new_name: str) -> Mapping[str, TextPair]:
         """Refuse: a parser knows names, not what they mean."""
         raise ToolError(
             "No language server works beside agent-ls that could tell which uses mean it. Look at "
