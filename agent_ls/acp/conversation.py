@@ -24,7 +24,7 @@ from agent_ls.domain.approvals import (
 )
 from agent_ls.domain.calls import ToolKind
 from agent_ls.domain.errors import AgentLsError, WorkspaceError
-from agent_ls.domain.goals import typed
+from agent_ls.domain.goals import split_goal
 from agent_ls.domain.stops import StopReason
 from agent_ls.safety.text import visible, visible_line
 from agent_ls.session.session import Session
@@ -92,7 +92,7 @@ class Conversation:
         words, goal = read.words, None
         if all(isinstance(one, schema.TextContentBlock) for one in blocks):
             # Names of files that the editor adds are no part of a goal.
-            words, goal = typed(words)
+            words, goal = split_goal(words)
         SESSION.set(self.session.id)
         if self._is_stopping:
             await self.session.wait_idle()

@@ -351,7 +351,8 @@ def _unread(prompts: Sequence[e.PromptQueued]) -> str:
     What the client attached is left out; it still has that.
     """
     quoted = [
-        "\n".join(f"> {line}" for line in visible(one.text).strip().splitlines()) for one in prompts
+        "\n".join(f"> {line}" for line in visible(one.as_typed()).strip().splitlines())
+        for one in prompts
     ]
     return "\n\n*Stopped before the agent read this:*\n\n" + "\n\n".join(quoted) + "\n"
 

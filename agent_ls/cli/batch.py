@@ -125,7 +125,9 @@ async def _resume(arguments: argparse.Namespace) -> int:
             if cap_usd := _positive("--cap-usd", arguments.cap_usd):
                 await queue.set_cap(found.batch_id, cap_usd)
             if arguments.failed:
-                _tell(f"{await queue.replay(found.batch_id)} failed tasks begin anew")
+                _tell(
+                    f"{counted(await queue.replay(found.batch_id), 'failed task')} will run again"
+                )
             await queue.set_stopped(found.batch_id, is_stopped=False)
             return await _drive(arguments, queue, client, found.batch_id)
 
@@ -179,7 +181,7 @@ def _without_password(url: str) -> str:
 
 
 def _code(end: End, rows: list[TaskRow]) -> int:
-    """Return the exit code: 0 if all tasks are done, 2 if some, 1 if none."""
+    """Return the exit code: 0 if all are done, 2 if some, 1 if none, 130 if it was stopped."""
     if end == "stopped":
         return EXIT_CANCELLED
     done = sum(row.state is TaskState.DONE for row in rows)
@@ -197,7 +199,7 @@ def _stopping_on_signals(queue: BatchQueue, batch_id: str) -> Any:
     def on_signal() -> None:
         if stopping:
             os._exit(EXIT_CANCELLED)
-        _tell("stopping; what runs is put back. Once more ends this at once")
+        _tell("stopping: running tasks go back to the queue; Ctrl-C again quits at once")
         stopping.append(loop.create_task(queue.set_stopped(batch_id, is_stopped=True)))
 
     for one in (signal.SIGINT, signal.SIGTERM):
@@ -259,7 +261,8 @@ async def _stop(arguments: argparse.Namespace) -> int:
         queue = BatchQueue(store)
         found = await _named(queue, arguments.batch)
         await queue.set_stopped(found.batch_id, is_stopped=True)
-    _tell(f"it stops within seconds; `agent-ls batch resume {found.batch_id}` goes on")
+    named = found.batch_id + _given(arguments, ("store",))
+    _tell(f"it stops within seconds; `agent-ls batch resume {named}` goes on")
     return 0
 
 
@@ -298,7 +301,8 @@ async def _patches(arguments: argparse.Namespace) -> int:
                 write_private(path, patch)
                 sys.stdout.write(f"{path}\n")
                 count += 1
-    sys.stderr.write(f"{count} patches; `git apply FILE` in the repository applies one.\n")
+    written = "1 patch" if count == 1 else f"{count} patches"
+    sys.stderr.write(f"{written}; `git apply FILE` in the repository applies one.\n")
     return 0
 
 
@@ -309,7 +313,7 @@ async def _certificates(arguments: argparse.Namespace) -> int:
     folder = _path(arguments.folder)
     for name, text in temporary_certificate().items():
         if (folder / name).exists():
-            raise SettingsError(f"{folder / name} is there already; name another folder.")
+            raise SettingsError(f"{folder / name} already exists; choose another folder.")
         write_private(folder / name, text.encode())
         sys.stdout.write(f"{folder / name}\n")
     sys.stderr.write("Whoever has both files runs programs on all workers: keep them secret.\n")

@@ -34,10 +34,13 @@ def can_draw() -> bool:
 
 
 def print_json(value: object) -> None:
-    """Print a value as JSON for programs."""
+    """Print a value as JSON, for programs and for people who look at it."""
     import json
 
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    from agent_ls.safety.text import escaped_in_json
+
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    sys.stdout.write(f"{escaped_in_json(text)}\n")
 
 
 def print_line(value: object) -> bool:

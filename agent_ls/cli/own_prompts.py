@@ -34,6 +34,12 @@ def review_since(arguments: argparse.Namespace) -> int:
 
 def commit(arguments: argparse.Namespace) -> int:
     """Let the agent propose a commit; return the exit code."""
+    with failure_as_event(arguments):
+        if arguments.dry_run:
+            raise UsageError(
+                "commit: a dry run runs no git, so it sees no changes. Without --dry-run you are "
+                "asked before anything is committed."
+            )
     arguments.prompt = [f"/{OWN_PREFIX}{COMMIT.name}", *arguments.words]
     return run(arguments)
 
@@ -51,6 +57,6 @@ def _check_revision(folder: Path, revision: str) -> None:
     if revision.startswith("-") or not is_known:
         raise SettingsError(
             f"review: {label(revision, _SHOWN_CHARACTERS)} names no commit here. Give a branch, a "
-            "tag or a commit of the git repository that holds the folder; one of another user is "
-            "not read."
+            "tag or a commit of the git repository that holds the folder. A repository that "
+            "belongs to another user can be read only if a sandbox works here."
         )

@@ -118,6 +118,8 @@ def add_review(commands: Any) -> None:
         help="look at the open changes one by one: keep, undo, next; with --base let the agent "
         "look for defects",
     )
+    # Refused with the way to say it.
+    look.add_argument("words", nargs="*", help=argparse.SUPPRESS)
     look.add_argument(
         "--base",
         metavar="REVISION",

@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 
+from agent_ls.cli.output import print_json
 from agent_ls.domain.errors import ProviderFailure
 from agent_ls.domain.events import AttemptFinished, Event, PlanProposed, QuestionResolved
 from agent_ls.domain.results import TurnResult
@@ -33,7 +34,7 @@ def write_result(
     """Print the result; ``streamed`` is the answer that the terminal already shows."""
     if arguments.json or arguments.json_stream:
         if arguments.json:
-            sys.stdout.write(result.model_dump_json(indent=2) + "\n")
+            print_json(result.model_dump(mode="json"))
         if not result.success:
             sys.stderr.write(f"agent-ls: {_ending(result)}\n")
         return

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import shlex
 import sys
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
 from agent_ls.assembly import open_disk_workspace, open_sessions
 from agent_ls.cli.changes import Outcome, decide, newest_turn, restore, turn_diff, turn_named
+from agent_ls.cli.event_lines import failure_as_event
 from agent_ls.cli.options import command_line_settings, folder_of
 from agent_ls.cli.stored import find_session, folder_uri, open_named_store
 from agent_ls.domain.errors import (
@@ -79,6 +81,7 @@ class _Found:
 def review(arguments: argparse.Namespace) -> int:
     """Run one of the commands; return the exit code."""
     if arguments.command == "review":
+        _refuse_words(arguments)
         if arguments.base is not None:
             from agent_ls.cli.own_prompts import review_since
 
@@ -91,6 +94,18 @@ def review(arguments: argparse.Namespace) -> int:
     return asyncio.run(_review(arguments))
 
 
+def _refuse_words(arguments: argparse.Namespace) -> None:
+    """Say how to review a revision, or anything else, by the agent. Errors: ``UsageError``."""
+    with failure_as_event(arguments):
+        if arguments.words:
+            said = shlex.join(arguments.words)
+            raise UsageError(
+                f"review: to let the agent look for defects since a revision: "
+                f"agent-ls review --base {said}; in anything else: agent-ls run '/review …'. Alone "
+                "it shows the open changes, for you to decide about."
+            )
+
+
 async def _review(arguments: argparse.Namespace) -> int:
     folder = folder_of(arguments)
     workspace = open_disk_workspace([folder])
@@ -98,7 +113,10 @@ async def _review(arguments: argparse.Namespace) -> int:
     async with open_named_store(arguments) as store:
         found = await _find(store, arguments, state)
     if found is None:
-        sys.stderr.write(f"There is nothing to {arguments.command} in this folder.\n")
+        sys.stderr.write(
+            f"There is nothing to {arguments.command} in the newest sessions of this folder; "
+            "--session ID names an older one.\n"
+        )
         return _NOTHING
     if arguments.command == "diff":
         return await _diff(found, workspace, arguments)
@@ -108,7 +126,8 @@ async def _review(arguments: argparse.Namespace) -> int:
         session = await _opened(sessions, found.session_id)
         if arguments.command == "restore":
             turn = turn_named(found.ledger, arguments.turn)
-            return told(await restore(session, turn.turn_id, is_dry=arguments.is_dry))
+            done = await restore(session, turn.turn_id, is_dry=arguments.is_dry)
+            return print_outcome(done, what="restore")
         if arguments.command == "review":
             from agent_ls.cli.review_keys import review_by_keys
 
@@ -136,7 +155,9 @@ async def _find(store: Store, arguments: argparse.Namespace, state: HunkState) -
         session_id = await find_session(store, arguments.session, uri)
         return _Found(session_id, await stored_ledger(session_id, store))
     has_name = getattr(arguments, "turn", None) is not None
-    newest = [one for one in await store.sessions([uri]) if one.turns][:_SEARCHED]
+    # What a dry run simulated is nowhere but in its own session.
+    sessions = [one for one in await store.sessions([uri]) if one.turns and not one.is_dry_run]
+    newest = sessions[:_SEARCHED]
     for one in newest:
         ledger = await stored_ledger(one.session_id, store)
         touched = any(turn.files or turn.lost for turn in ledger.turns.values())
@@ -147,13 +168,15 @@ async def _find(store: Store, arguments: argparse.Namespace, state: HunkState) -
 
 async def _diff(found: _Found, workspace: Workspace, arguments: argparse.Namespace) -> int:
     turn = _turn(found.ledger, arguments.turn, "open")
+    _check_file(turn, arguments.file)
     text = await turn_diff(workspace, turn, arguments.file) if turn else ""
     if turn is None or not text:
         sys.stderr.write("Nothing is left to be shown there: all was kept or taken back.\n")
         return _NOTHING
     sys.stderr.write(f"{_name(found, turn)}\n")
     if arguments.stat:
-        for file in sorted(turn.files.values(), key=lambda one: one.path):
+        files = (one for one in turn.files.values() if arguments.file in (None, one.path))
+        for file in sorted(files, key=lambda one: one.path):
             sizes = [one.size for one in file.hunks if one.state != "undone"]
             added, removed = sum(one[0] for one in sizes), sum(one[1] for one in sizes)
             sys.stdout.write(f"{visible_line(file.path)}  +{added} -{removed}\n")
@@ -167,17 +190,23 @@ async def _decide(
 ) -> int:
     decision: ReviewDecision = arguments.command
     if arguments.all:
-        return told(await decide(session, decision, Selection(path=arguments.file)))
+        chosen = Selection(path=arguments.file)
+        return print_outcome(await decide(session, decision, chosen), what=decision)
     turn = _turn(found.ledger, arguments.turn, state)
     if turn is None:
         sys.stderr.write(f"There is nothing to {decision}.\n")
         return _NOTHING
-    if arguments.file is not None and not turn.at(arguments.file):
-        changed = ", ".join(sorted(one.path for one in turn.files.values()))
-        raise StoreError(f"turn {turn.turn_id} changed no {arguments.file}, only {changed}")
+    _check_file(turn, arguments.file)
     sys.stderr.write(f"{_name(found, turn)}\n")
     chosen = Selection(turn_id=turn.turn_id, path=arguments.file)
-    return told(await decide(session, decision, chosen), what=decision)
+    return print_outcome(await decide(session, decision, chosen), what=decision)
+
+
+def _check_file(turn: TurnLedger | None, path: str | None) -> None:
+    """Refuse a file that the turn did not change. Errors: ``StoreError``."""
+    if turn is not None and path is not None and not turn.at(path):
+        changed = ", ".join(sorted(one.path for one in turn.files.values()))
+        raise StoreError(f"turn {turn.turn_id} changed no {path}, only {changed}")
 
 
 def _turn(ledger: Ledger, named: str | None, state: HunkState) -> TurnLedger | None:
@@ -191,7 +220,7 @@ def _name(found: _Found, turn: TurnLedger) -> str:
     return f"Turn {number} of …{found.session_id[-6:]}: {prompt} ({files})"
 
 
-def told(outcome: Outcome, what: str = "") -> int:
+def print_outcome(outcome: Outcome, what: str = "") -> int:
     """Print what came of a decision; return the exit code."""
     for line in outcome.lines:
         sys.stdout.write(f"{visible(line)}\n")

@@ -25,7 +25,7 @@ from agent_ls.cli.result import going_on, resuming, write_made, write_result
 from agent_ls.cli.terminal import StreamedText, TerminalAnswers
 from agent_ls.cli.worktree_folder import working_folder
 from agent_ls.domain.errors import SettingsError, StoreError, UsageError
-from agent_ls.domain.goals import Goal, parse_goal, typed
+from agent_ls.domain.goals import Goal, parse_goal, split_goal
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.pictures import PictureData
 from agent_ls.domain.stops import EXIT_CANCELLED, HEADLESS_TIMEOUT_S
@@ -65,7 +65,7 @@ def _task(arguments: argparse.Namespace) -> _Task:
     prompt = sys.stdin.read() if said == "-" else said
     goal, schema = _goal(arguments.goal), _schema(arguments.output_schema)
     if goal is None:
-        prompt, goal = typed(prompt)
+        prompt, goal = split_goal(prompt)
     images = _images(arguments.image)
     goes_on = arguments.session is not None or arguments.goes_on
     if goal is None and not images and not prompt.strip() and not goes_on:
@@ -126,7 +126,7 @@ def resume(arguments: argparse.Namespace) -> int:
 
     At a terminal it goes on in a conversation.
     """
-    if _is_drawn(arguments):
+    if _is_drawn(arguments) and not arguments.log_file:
         return chat(arguments)
 
     async def find(sessions: Sessions) -> Session:

@@ -31,14 +31,14 @@ def cost_rows(journal: Sequence[StoredEvent]) -> dict[str, Any]:
     return {
         "session_id": trace.session_id,
         "model": trace.model,
-        "usage": sum((turn.usage for turn in trace.turns), Usage()).told(),
+        "usage": sum((turn.usage for turn in trace.turns), Usage()).as_dict(),
         "turns": [
             {
                 "turn_id": turn.turn_id,
                 "prompt": short(turn.prompt),
                 "steps": len(turn.steps),
                 "duration_ms": turn.duration_ms,
-                "usage": turn.usage.told(),
+                "usage": turn.usage.as_dict(),
             }
             for turn in trace.turns
         ],

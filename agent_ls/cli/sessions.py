@@ -59,7 +59,7 @@ async def _list(arguments: argparse.Namespace) -> int:
             # Sub-agents in the order they were started.
             family = [one, *reversed(await store.sessions(parent_id=one.session_id))]
             if not await _is_held(store, one.session_id):
-                family = [_stopped(member) for member in family]
+                family = [stopped(member) for member in family]
             found += family
     if arguments.json:
         print_json([dataclasses.asdict(one) for one in found])
@@ -77,7 +77,7 @@ async def _is_held(leases: Leases, session_id: str) -> bool:
     return holder is not None and not (is_dead(holder) or is_loose_lease(holder))
 
 
-def _stopped(one: SessionSummary) -> SessionSummary:
+def stopped(one: SessionSummary) -> SessionSummary:
     """Return the row of a session that no process runs: an unfinished turn was cut off."""
     is_open = one.status in (TurnStatus.RUNNING, TurnStatus.WAITING)
     return dataclasses.replace(one, status=_CUT_OFF) if is_open else one

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import sys
 import threading
 from collections.abc import Coroutine, Mapping
@@ -18,6 +19,7 @@ from agent_ls.domain.approvals import (
     ApprovalAnswer,
     ApprovalChoice,
     ApprovalRequest,
+    Preview,
     QuestionAnswer,
 )
 from agent_ls.domain.events import (
@@ -168,14 +170,12 @@ class TerminalAnswers:
 
     async def _approve(self, event: ApprovalRequested) -> None:
         request = event.request
-        title, payload = visible(request.preview.title), request.preview.payload.rstrip()
-        # The title already shows a short command in full.
-        if about := title.partition(": ")[2]:
-            payload = payload.removeprefix(f"{about}\n")
+        title, payload = head_and_body(request.preview)
         keys, answer = answer_keys(request), None
         names = ", ".join(key.name for key in keys.values())
         how = f"\n{names}, [?] explains, or words that say no; then Enter: "
-        asking = "\n".join(["", title, payload, f"({visible(request.reason)})"]) + how
+        reason = f"({visible(request.reason)})"
+        asking = "\n".join(["", *filter(None, (title, payload)), reason]) + how
         while answer is None:
             said = await self._reader.read(asking)
             answer = _approval(said, keys)
@@ -198,6 +198,21 @@ class TerminalAnswers:
         self._asking.pop(question.id, None)
         answer = QuestionAnswer(text=said.strip(), by="terminal" if said.strip() else "nobody")
         await self._session.resolve_question(question.id, answer)
+
+
+_RUNS = re.compile(r"Run(?: in the background)?(?: \([^()]*\))?: ")
+"""What a title says before the command."""
+
+
+def head_and_body(preview: Preview) -> tuple[str, str]:
+    """Return what a call would do, in one line, and what stands below it; nothing is said twice."""
+    title, payload = visible(preview.title), preview.payload.rstrip()
+    runs = _RUNS.match(title)
+    about = title[runs.end() :] if runs else title.partition(": ")[2]
+    if about and f"{payload}\n".startswith(f"{about}\n"):
+        return title, payload[len(about) + 1 :]
+    # The title may have only the ends of a command, and the payload has all of it.
+    return (runs[0].rstrip() if runs else title), payload
 
 
 _NOT_NO = ("y", "yes", "ok", "session", "prefix", "always")
@@ -250,13 +265,25 @@ def _approval(said: str, keys: Mapping[str, AnswerKey]) -> ApprovalAnswer | None
     if not said:  # End of input: nobody can answer.
         return ApprovalAnswer(choice=ApprovalChoice.REJECT_ONCE, by="terminal")
     word = said.strip()
-    for letter, key in keys.items():
-        if word.lower() in (letter, key.name.replace("[", "").replace("]", "")):
-            return ApprovalAnswer(choice=key.choice, by="terminal")
+    if key := named_key(word, keys):
+        return ApprovalAnswer(choice=key.choice, by="terminal")
     first, *others = word.lower().split() or [""]
     if not others or first.strip(",.!") in _NOT_NO:
         return None
     return ApprovalAnswer(choice=ApprovalChoice.REJECT_ONCE, note=word, by="terminal")
+
+
+def named_key(word: str, keys: Mapping[str, AnswerKey]) -> AnswerKey | None:
+    """Return the answer that a letter or a whole name stands for; None for any other text."""
+    for letter, key in keys.items():
+        if word.strip().lower() in (letter, key.name.replace("[", "").replace("]", "")):
+            return key
+    return None
+
+
+def means_perhaps_yes(text: str) -> bool:
+    """Say whether one word that is no offered answer may be meant as a yes."""
+    return text.strip().lower().strip(",.!") in _NOT_NO
 
 
 def _line() -> str:

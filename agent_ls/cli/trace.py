@@ -80,7 +80,7 @@ def _fields(record: object, *names: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in names:
         value: Any = getattr(record, name.removesuffix("?"))
-        value = value.told() if isinstance(value, Usage) else value
+        value = value.as_dict() if isinstance(value, Usage) else value
         found[name.removesuffix("?")] = (value or None) if name.endswith("?") else value
     return found
 
@@ -90,7 +90,7 @@ def _turn(turn: TurnTrace) -> dict[str, Any]:
     return {
         **_fields(turn, "turn_id", "started_ms", "duration_ms", "status"),
         "stop_reason": turn.stop or None,
-        "usage": turn.usage.told(),
+        "usage": turn.usage.as_dict(),
         "steps": [_step(step) for step in turn.steps],
         "waits": [
             {

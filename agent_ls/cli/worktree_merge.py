@@ -12,7 +12,7 @@ from agent_ls.batch.checkouts import Checkout
 from agent_ls.batch.worktrees import TreeChange, as_command_changes
 from agent_ls.cli.changes import Outcome, merge
 from agent_ls.cli.options import command_line_settings, tell_problems
-from agent_ls.cli.review import NoModel, told
+from agent_ls.cli.review import NoModel, print_outcome
 from agent_ls.domain.sentences import sentence
 from agent_ls.domain.stops import EXIT_PARTIAL
 from agent_ls.domain.verdicts import Ask, Deny
@@ -46,7 +46,7 @@ async def merge_into(
     code, merged = 0, list[str]()
     if contents:
         session_id, outcome, merged = await _merge(workspace, top, name, contents, arguments)
-        code = told(outcome)
+        code = print_outcome(outcome)
         _say_what_next(top, session_id, outcome)
     for remark in remarks:
         sys.stderr.write(f"Look at this before you keep it: {visible_line(sentence(remark))}\n")

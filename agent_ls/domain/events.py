@@ -15,7 +15,7 @@ from agent_ls.domain.agents import AgentReport
 from agent_ls.domain.approvals import ApprovalAnswer, ApprovalRequest, Question, QuestionAnswer
 from agent_ls.domain.attachments import Attachment
 from agent_ls.domain.calls import Effect, ToolResult
-from agent_ls.domain.commands import TurnLimits
+from agent_ls.domain.commands import TurnLimits, call_of
 from agent_ls.domain.edits import FileEdit
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.focus import Focus
@@ -151,6 +151,10 @@ class PromptQueued(_Event):
     attachments: tuple[Attachment, ...] = ()
     id: str = ""
     """Names it while it waits; empty: it cannot be changed any more."""
+
+    def as_typed(self) -> str:
+        """Return what the user wrote: a goal or the call of a command, not what became of it."""
+        return call_of(self.text) if self.goal is None else self.goal.as_typed()
 
 
 class QueuedPromptChanged(_Event):

@@ -150,7 +150,7 @@ class Translation:
             case e.TurnStarted():
                 return self._begin_turn(event)
             case e.CancelRequested():
-                returned = [one.text for one in self._undelivered.feed(event)]
+                returned = [one.as_typed() for one in self._undelivered.feed(event)]
                 cancel = wire.CancelUpdate(by=event.by, returned=returned)
                 # A stop ends a compaction, too: the notice of it is taken back.
                 return [*(NO_COMPACTION if self._is_compacting else []), cancel]

@@ -1,6 +1,6 @@
 """The log for the user: a short line or a few per event, as it happens.
 
-Source: seed 002, "Human logging". Streamed text is shown elsewhere.
+Source: S2, "Human logging". Streamed text is shown elsewhere.
 """
 
 from __future__ import annotations
@@ -73,6 +73,10 @@ class _Turn:
     trouble: str = ""
     """The error behind the last retry, as logged."""
     asked: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
+    approvals: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    """The calls that each approval is about."""
+    rejected: set[str] = field(default_factory=set[str])
+    """Calls that the user rejected, which the answer's own line tells."""
 
 
 class HumanLog:
@@ -125,6 +129,7 @@ class HumanLog:
 
     def lines_of(self, event: ev.Event) -> list[str]:  # noqa: C901 - one arm for each kind of event
         """Return the lines for the next event; often none."""
+        self._note_answers(event)
         match event:
             case ev.TurnStarted(prompt=prompt):
                 self._turn = _Turn()
@@ -225,6 +230,20 @@ class HumanLog:
             case _:
                 return []
 
+    def is_rejected(self, call_id: str) -> bool:
+        """Say whether the user rejected a call, whose result only tells the model so."""
+        return call_id in self._turn.rejected
+
+    def _note_answers(self, event: ev.Event) -> None:
+        match event:
+            case ev.ApprovalRequested(request=request):
+                covered = {request.call_id, *(one.call_id for one in request.covers)}
+                self._turn.approvals[request.id] = covered
+            case ev.ApprovalResolved(approval_id=name, answer=answer) if answer.is_rejection:
+                self._turn.rejected |= self._turn.approvals.get(name, set())
+            case _:
+                pass
+
     def _write(self, lines: list[str]) -> None:
         if not lines:
             return
@@ -290,6 +309,8 @@ class HumanLog:
         seconds = _seconds(result.duration_ms)
         if result.error is not None:
             kind = "WRONG CALL" if result.error is ErrorKind.STRUCTURAL else result.error.upper()
+            if self.is_rejected(result.call_id):
+                return f"✗ {which}{kind}{seconds}"
             said = result.text.removeprefix("error: ").removeprefix("Denied: ")
             return f"✗ {which}{kind}{seconds}: {short(said)}"
         if result.not_run:

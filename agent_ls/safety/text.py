@@ -95,6 +95,11 @@ def visible(text: str) -> str:
     )
 
 
+def escaped_in_json(text: str) -> str:
+    """Return JSON with hidden characters as escapes: the same value, which no terminal obeys."""
+    return _HIDDEN.sub(_as_json, text)
+
+
 def visible_line(text: str) -> str:
     """Return the text on one line, for titles and names."""
     return visible(text).replace("\n", "\\n").replace("\t", "\\t")
@@ -179,6 +184,11 @@ def _removed(character: str) -> str:
 
 def _escaped(character: str) -> str:
     return character.encode("unicode_escape").decode()
+
+
+def _as_json(found: re.Match[str]) -> str:
+    units = found.group().encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
 
 def _without_hidden(text: str, replace: Callable[[str], str]) -> str:

@@ -184,6 +184,57 @@ async def test_words_reject_and_what_was_begun_before_a_question_is_no_answer(
     assert "a - b" in (folder / "calc.py").read_text()
 
 
+async def test_a_command_that_looks_like_a_diff_is_shown_whole(folder: Path) -> None:
+    command = "rm -f one\\n@@ -1 +1 @@; echo two\\n--- a/x || echo three"
+    scenario = _RUNS.replace("COMMAND", command) + '[[answer]]\ntext = "Well."\n'
+    async with scripted(scenario) as model, at_screen(folder, model) as terminal:
+        await terminal.until(_READY)
+        await say(terminal, "Run it.")
+        await terminal.until("Allow? Run:")
+        for line in ("rm -f one", "@@ -1 +1 @@; echo two", "--- a/x || echo three"):
+            assert line in terminal.shown.split("\n")
+        terminal.type("n")
+        await terminal.until("Well.")
+        assert await left(terminal) == 0
+
+
+async def test_a_plan_shows_each_line_of_its_calls(folder: Path) -> None:
+    command = "make # build\\nrm -rf x <!-- y -->"
+    scenario = _RUNS.replace("COMMAND", command) + '[[answer]]\ntext = "Well."\n'
+    async with (
+        scripted(scenario) as model,
+        at_screen(folder, model, "--mode", "plan") as terminal,
+    ):
+        await terminal.until(_READY)
+        await say(terminal, "Plan it.")
+        await terminal.until("Which of them may run?")
+        lines = [line.strip() for line in terminal.shown.split("\n")]
+        assert "make # build" in lines
+        assert "rm -rf x <!-- y -->" in lines
+        terminal.type("none\r")
+        await terminal.until("Well.")
+        assert await left(terminal) == 0
+
+
+async def test_a_whole_word_answers_and_a_command_of_the_conversation_does_not(
+    folder: Path,
+) -> None:
+    scenario = _FIXES + '[[answer]]\ntext = "Well."\n'
+    async with scripted(scenario) as model, at_screen(folder, model) as terminal:
+        await terminal.until(_READY)
+        await say(terminal, "Fix it.")
+        await terminal.until("reject every edit")
+        await say(terminal, "/costs")
+        await terminal.until("all  ")
+        await say(terminal, "ok")
+        await terminal.until("Nothing is decided: 'ok'")
+        assert "a - b" in (folder / "calc.py").read_text()
+        await say(terminal, "Yes")
+        await terminal.until("Well.")
+        assert await left(terminal) == 0
+    assert "a + b" in (folder / "calc.py").read_text()
+
+
 @pytest.mark.parametrize("words", ["stop", "are you sure", "yes but not so", "no please"])
 async def test_words_that_begin_with_a_key_are_words(folder: Path, words: str) -> None:
     scenario = _FIXES + '[[answer]]\ntext = "Well."\n'
@@ -332,6 +383,8 @@ async def test_a_terminal_that_is_closed_leaves_a_turn_that_can_go_on(folder: Pa
             assert await terminal.ended() in (1, 129)
         async with at_screen(folder, model) as terminal:
             await terminal.until("“Find it.” was cut off. /resume")
+            await say(terminal, "/sessions")
+            await terminal.until("  cut off  ")
             found = re.search(r"/resume (\w+) opens it", " ".join(terminal.shown.split()))
             assert found is not None
             await say(terminal, f"/resume {found[1]}")

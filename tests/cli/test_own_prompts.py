@@ -98,8 +98,9 @@ async def test_a_base_that_git_does_not_know_is_refused_before_a_model_is_asked(
 async def test_a_commit_is_seen_whole_changed_by_words_and_made_after_a_yes(
     shop: Path,
 ) -> None:
-    again = _COMMIT.replace("expect", "# ").replace("Add things", "Add what is added")
-    scenario = _COMMIT + again + '[[answer]]\ntext = "Committed."\n'
+    again = _COMMIT.replace("expect", "# ")
+    wanted = again.replace("Add things", "Add what is added\\n\\nBecause of it")
+    scenario = _COMMIT + again * 2 + wanted + '[[answer]]\ntext = "Committed."\n'
     async with (
         scripted(scenario) as model,
         at_screen(shop, model, "commit", "only", "calc.py", columns=120) as terminal,
@@ -107,10 +108,16 @@ async def test_a_commit_is_seen_whole_changed_by_words_and_made_after_a_yes(
         await terminal.until("Allow? Run:")
         assert "git commit -q -m 'Add things'" in terminal.shown
         assert _git(shop, "log", "--format=%s") == "Begin\n"
-        terminal.type("say what is added\r")
-        await terminal.until("'Add what is added'")
+        # As often as one wants: words say how to go on, so nobody is asked about that.
+        for number in (1, 2, 3):
+            terminal.type(f"say what is added {number}\r")
+            await terminal.until("Allow? Run", times=number + 1)
+        await terminal.until("Because of it")
         terminal.type("y")
         assert await terminal.ended() == 0
+        assert terminal.shown.count("Because of it") == 1
+        for hidden in ("again and again", "Do not repeat it"):
+            assert hidden not in terminal.shown
     assert _git(shop, "log", "--format=%s") == "Add what is added\nBegin\n"
     assert _git(shop, "status", "--short") == ""
 
@@ -120,4 +127,22 @@ async def test_a_commit_that_nobody_can_allow_is_not_made_but_told(shop: Path) -
         done = await _said(shop, model, "commit", "only", "calc.py", "--mode", "auto")
     assert done.code == 2
     assert "git commit -q -m 'Add things'" in done.err
+    # No mode would allow it.
+    assert "Refused (asks in every mode" in done.err
     assert _git(shop, "log", "--format=%s") == "Begin\n"
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (("review", "main"), "agent-ls review --base main;"),
+        (("review", "the", "parser"), "agent-ls run '/review"),
+        (("commit", "--dry-run"), "a dry run runs no git"),
+    ],
+)
+async def test_what_would_do_something_else_is_refused(
+    shop: Path, words: tuple[str, ...], said: str
+) -> None:
+    done = await _said(shop, None, *words)
+    assert (done.code, done.out) == (64, "")
+    assert said in done.err

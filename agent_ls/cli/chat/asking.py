@@ -9,7 +9,13 @@ from functools import partial
 from agent_ls.cli.chat.diff_rows import is_diff
 from agent_ls.cli.chat.paint import Painter
 from agent_ls.cli.chat.screen import Ask, Screen
-from agent_ls.cli.terminal import AnswerKey, answer_keys
+from agent_ls.cli.terminal import (
+    AnswerKey,
+    answer_keys,
+    head_and_body,
+    means_perhaps_yes,
+    named_key,
+)
 from agent_ls.domain.approvals import (
     ApprovalAnswer,
     ApprovalChoice,
@@ -17,6 +23,7 @@ from agent_ls.domain.approvals import (
     Question,
     QuestionAnswer,
 )
+from agent_ls.domain.calls import ToolKind
 from agent_ls.domain.events import (
     ApprovalRequested,
     ApprovalResolved,
@@ -30,6 +37,9 @@ from agent_ls.domain.modes import MODE_WORDS
 from agent_ls.session.session import Session
 
 _BY = "terminal"
+_ASKED_BY_MODEL = "ask_user"
+_CHANGES = (ToolKind.EDIT, ToolKind.DELETE, ToolKind.MOVE)
+"""Whose payload is a diff; that of a command may look like one."""
 _FOR_ONCE = (ApprovalChoice.ALLOW_ONCE, ApprovalChoice.REJECT_ONCE)
 _MOST_KEYS = 9
 """Options of a question that have a key."""
@@ -44,10 +54,14 @@ class ScreenAnswers:
         painter: Painter,
         session: Session,
         settled: Callable[[], Coroutine[None, None, None]],
+        is_shown: Callable[[], bool],
     ) -> None:
-        """``settled`` waits until the screen shows what happened before."""
+        """``settled`` waits until the screen shows what happened before.
+
+        ``is_shown``: whether the screen shows this session, and not another one by now.
+        """
         self._screen, self._painter, self._session = screen, painter, session
-        self._settled = settled
+        self._settled, self._is_shown = settled, is_shown
         self._tasks: set[asyncio.Task[None]] = set()
         self._shown = ""
         """The id of what is being asked."""
@@ -90,30 +104,46 @@ class ScreenAnswers:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    def _settle(self, work: Coroutine[None, None, bool], words: str) -> None:
+        """Answer; words that came too late stay in the composer."""
+
+        async def done() -> None:
+            if not await work and words:
+                self._say("That was decided before.", "yellow")
+                self._screen.draft = self._screen.draft or words
+
+        self._start(done())
+
     def _say(self, text: str, style: str = "") -> None:
         self._screen.print(self._painter.words(text, self._screen.columns, style))
 
-    async def _approve(self, request: ApprovalRequest) -> None:
-        await self._settled()
-        preview, columns = request.preview, self._screen.columns
-        title, payload = preview.title, preview.payload.rstrip()
-        # The title already shows a short command in full.
-        if about := title.partition(": ")[2]:
-            payload = payload.removeprefix(f"{about}\n")
+    def _show(self, request: ApprovalRequest) -> None:
+        columns = self._screen.columns
+        title, payload = head_and_body(request.preview)
         head = self._painter.words(f"Allow? {title}", columns, "bold yellow")
         self._screen.print(f"\n{head}")
-        if is_diff(payload):
+        if request.preview.kind in _CHANGES and is_diff(payload):
             self._screen.print(self._painter.diff(payload, columns))
-        elif payload != about:
+        elif payload:
             self._say(payload)
         self._say(request.reason, "dim")
+
+    async def _approve(self, request: ApprovalRequest) -> None:
+        await self._settled()
+        if request.id not in self._session.state.approvals or not self._is_shown():
+            return
+        self._show(request)
         keys = answer_keys(request)
 
         def settle(answer: ApprovalAnswer) -> None:
-            self._start(self._session.resolve_approval(request.id, answer))
+            self._settle(self._session.resolve_approval(request.id, answer), answer.note)
 
         def words(text: str) -> None:
-            if text:
+            if key := named_key(text, keys):
+                act(key)()
+            elif means_perhaps_yes(text):
+                self._say(f"Nothing is decided: {text!r} is no answer here.", "yellow")
+            elif text:
                 choice = ApprovalChoice.REJECT_ONCE
                 settle(ApprovalAnswer(choice=choice, note=text, by=_BY))
 
@@ -147,8 +177,9 @@ class ScreenAnswers:
             self._screen.print(whole)
         mode = self._session.state.mode_of_turn
         name, does = MODE_WORDS[mode]
+        change = " Change it with /mode." if self._screen.doing.is_command("/mode") else ""
         self._say(
-            f"Mode {mode} ({name}): {does} Change it with /mode.\n"
+            f"Mode {mode} ({name}): {does}{change}\n"
             "What was allowed for the session ends with it; `agent-ls rules` lists what was "
             "allowed in this folder, and removes it.\n"
             "Words reject the call, and the agent reads them.",
@@ -157,13 +188,20 @@ class ScreenAnswers:
 
     async def _answer(self, question: Question) -> None:
         await self._settled()
+        if question.id not in self._session.state.questions or not self._is_shown():
+            return
         columns = self._screen.columns
-        self._screen.print("\n" + self._painter.markdown(f"**?** {question.text}", columns))
+        if question.origin == _ASKED_BY_MODEL:
+            drawn = self._painter.markdown(f"**?** {question.text}", columns)
+        else:
+            # Commands, diffs and names of files as they are.
+            drawn = self._painter.words(f"? {question.text}", columns)
+        self._screen.print(f"\n{drawn}")
 
         def settle(text: str) -> None:
             if text := text or question.default:
                 answer = QuestionAnswer(text=text, by=_BY)
-                self._start(self._session.resolve_question(question.id, answer))
+                self._settle(self._session.resolve_question(question.id, answer), text)
 
         options = question.options[:_MOST_KEYS]
         is_plan = question.origin == "plan"

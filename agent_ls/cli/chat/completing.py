@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agent_ls.lsp.conversation.mentions import FileNames
     from agent_ls.session.sessions import Sessions
 
-_MENTION = re.compile(r'(?:^|.*[\s(])@("?[^\s"]*)$', re.DOTALL)
+_MENTION = re.compile(r'(?:^|.*[\s(])@("[^"]*|[^\s"]*)$', re.DOTALL)
 _COMMAND = re.compile(r"/(\S*)$")
 
 
@@ -63,9 +63,10 @@ class PromptCompleter(Completer):
             return []
         found: list[Completion] = []
         for path in await self._files.like(typed.removeprefix('"')):
-            text = f'"{path}"' if re.search(r"\s", path) else path
+            is_quoted, is_folder = re.search(r"\s", path) is not None, path.endswith("/")
+            text = f'"{path}' if is_quoted else path
             # A folder is completed further.
-            text += "" if path.endswith("/") else " "
+            text += "" if is_folder else '" ' if is_quoted else " "
             shown = visible_line(path)
             found.append(Completion(text, start_position=-len(typed), display=shown))
         return found

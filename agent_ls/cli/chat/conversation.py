@@ -11,22 +11,22 @@ from agent_ls.assembly import open_disk_workspace, open_sessions
 from agent_ls.cli.chat.completing import PromptCompleter
 from agent_ls.cli.chat.face import Face, leave_on_hang_up, logged
 from agent_ls.cli.chat.folder_name import short_folder
-from agent_ls.cli.chat.own_commands import OWN
+from agent_ls.cli.chat.own_commands import OF_NO_SESSION, OWN
 from agent_ls.cli.chat.screen import Doing, Screen
 from agent_ls.cli.chat.slash import Talk, run_command
 from agent_ls.cli.named_sessions import cut_off_session, first_session
 from agent_ls.cli.options import conversation_settings, folder_of
+from agent_ls.cli.result import resuming
 from agent_ls.cli.which import nearest
 from agent_ls.domain.commands import BUILT_IN, call_of, called_in
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.events import TurnEnded, TurnStarted
-from agent_ls.domain.goals import typed
+from agent_ls.domain.goals import split_goal
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.sentences import counted
 from agent_ls.domain.shipped_commands import OWN_PREFIX, SHIPPED
 from agent_ls.domain.stops import EXIT_CANCELLED
 from agent_ls.lsp.conversation.mentions import FileNames
-from agent_ls.observers.unpriced import UnpricedBudget
 from agent_ls.safety.text import visible_line
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
@@ -50,8 +50,8 @@ async def converse(
     """
     leave_on_hang_up(screen)
     folder = folder_of(arguments)
-    face = Face(screen)
     settings = conversation_settings(arguments, folder).settings
+    face = Face(screen, budget_usd=chosen_budget_usd(settings))
     workspace = open_disk_workspace([folder])
     async with logged(face):
         sessions = await open_sessions(
@@ -59,7 +59,6 @@ async def converse(
         )
         try:
             session = await begin_session(sessions, arguments)
-            session.follow(UnpricedBudget(face.say, chosen_budget_usd(settings)))
             talk = Talk(sessions, workspace, session, face)
             is_resumed = arguments.command == "resume"
             await _show(face, session, goes_on=is_resumed)
@@ -104,14 +103,14 @@ async def _talk(
         if not talk.session.is_busy or talk.session.is_cut_off:
             return False
         # What the model has not read comes back, before what is typed.
-        waiting = [one.text for one in talk.session.state.queue]
+        waiting = [one.as_typed() for one in talk.session.state.queue]
         if waiting:
             screen.draft = "\n\n".join(filter(None, [*waiting, screen.draft]))
         stopping.append(asyncio.ensure_future(talk.session.cancel("terminal")))
         return True
 
     stopping: list[asyncio.Task[bool]] = []
-    screen.doing = Doing(lambda text, waits: said.put_nowait((text, waits)), stop)
+    screen.doing = Doing(lambda text, waits: said.put_nowait((text, waits)), stop, _is_own_command)
     for one in early:
         said.put_nowait(one)
     while not ended.done():
@@ -127,23 +126,28 @@ async def _talk(
             talk.face.say(f"agent-ls: {error}", "red")
 
 
+def _is_own_command(text: str) -> bool:
+    call = called_in(text)
+    return call is not None and call[0] in OWN
+
+
 async def say(talk: Talk, text: str, *, waits: bool = False) -> None:
     """Carry out a command of the conversation's, or send the words to the session.
 
     Errors: ``AgentLsError`` when they cannot be sent.
     """
     call = called_in(text)
+    if talk.session.is_closed and (call is None or call[0] not in OF_NO_SESSION):
+        # Another process went on with it meanwhile, or it made room.
+        talk.session = await talk.sessions.open(talk.session.id)
+        await talk.face.put(talk.session)
     if call is not None and await run_command(talk, *call):
         return
     if call is not None and call[0] not in BUILT_IN:
         await _check_command(talk, call[0])
     if call == ("goal", ""):
         raise AgentLsError(_NO_GOAL)
-    prompt, goal = typed(text)
-    if talk.session.is_closed:
-        # Another process went on with it meanwhile, or it made room.
-        talk.session = await talk.sessions.open(talk.session.id)
-        await talk.face.put(talk.session)
+    prompt, goal = split_goal(text)
     kind = "follow_up" if waits else "steer"
     await talk.session.submit(prompt, goal=goal, when_busy=kind)
 
@@ -197,6 +201,5 @@ def _footer(talk: Talk, folder: str) -> str:
 def _say_goodbye(screen: Screen, session: Session, arguments: argparse.Namespace) -> None:
     if screen.is_gone or not session.state.turns:
         return
-    where = "" if arguments.workspace == "." else f" --workspace {arguments.workspace}"
     cut_off = "The turn was cut off. " if session.state.is_running else ""
-    sys.stderr.write(f"{cut_off}To go on: agent-ls resume {session.id}{where}\n")
+    sys.stderr.write(f"{cut_off}{resuming(session.state, arguments)}\n")

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
-_RANGES = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+_Kind = Literal["file", "gap", "same", "added", "removed", "note"]
+_KINDS: Mapping[str, _Kind] = {"+": "added", "-": "removed", " ": "same"}
+_RANGES = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(.*)")
+_OLD_NAME, _NEW_NAME = re.compile(r"--- (?:a/|/dev/null$)"), re.compile(r"\+\+\+ (?:b/|/dev/null$)")
 
 
 @dataclass(frozen=True, slots=True)
 class DiffRow:
     """One line of a diff."""
 
-    kind: Literal["file", "gap", "same", "added", "removed", "note"]
+    kind: _Kind
     """``gap`` stands between two hunks; ``note`` is any line that belongs to no hunk."""
     text: str
     number: int = 0
@@ -26,29 +30,50 @@ def is_diff(text: str) -> bool:
     return any(_RANGES.match(line) for line in text.splitlines())
 
 
+@dataclass(slots=True)
+class _Hunk:
+    """Where the next line of a hunk is, and how many lines it still has."""
+
+    old: int = 0
+    new: int = 0
+    left_old: int = 0
+    left_new: int = 0
+
+    def row(self, line: str) -> DiffRow | None:
+        """Return the row of its next line; None for a line that is none of it."""
+        kind = _KINDS.get(line[:1])
+        is_old, is_new = kind in ("removed", "same"), kind in ("added", "same")
+        if kind is None or (is_old and not self.left_old) or (is_new and not self.left_new):
+            return None
+        row = DiffRow(kind, line[1:], self.new if is_new else self.old)
+        self.old, self.left_old = self.old + is_old, self.left_old - is_old
+        self.new, self.left_new = self.new + is_new, self.left_new - is_new
+        return row
+
+
 def rows_of(diff: str) -> Iterator[DiffRow]:
-    """Yield the rows of a unified diff of any number of files; other text comes as notes."""
-    old = new = 0
-    name = ""
-    is_in_hunk = False
-    for line in diff.split("\n"):
-        if found := _RANGES.match(line):
-            if is_in_hunk:
+    """Yield the rows of a diff of one or more files; other text comes as notes.
+
+    Every line that has text is in a row: what a user judges may only look like a diff.
+    """
+    hunk = _Hunk()
+    has_hunk = is_second = False
+    for line, following in pairwise([*diff.split("\n"), ""]):
+        if is_second:
+            # The second line of a file's head, which the row before has.
+            is_second = False
+        elif found := _RANGES.match(line):
+            if has_hunk:
                 yield DiffRow("gap", "⋮")
-            old, new, is_in_hunk = int(found[1]), int(found[2]), True
-        elif line.startswith(("--- a/", "--- /dev/null")):
-            name, is_in_hunk = line[4:], False
-        elif line.startswith("+++ ") and not is_in_hunk:
-            yield DiffRow("file", _name(name, line[4:]))
-        elif is_in_hunk and line.startswith("+"):
-            yield DiffRow("added", line[1:], new)
-            new += 1
-        elif is_in_hunk and line.startswith("-"):
-            yield DiffRow("removed", line[1:], old)
-            old += 1
-        elif is_in_hunk and line.startswith(" "):
-            yield DiffRow("same", line[1:], new)
-            old, new = old + 1, new + 1
+            has_hunk = True
+            hunk = _Hunk(int(found[1]), int(found[3]), int(found[2] or 1), int(found[4] or 1))
+            if about := found[5].strip():
+                yield DiffRow("note", about)
+        elif row := hunk.row(line):
+            yield row
+        elif _OLD_NAME.match(line) and _NEW_NAME.match(following):
+            yield DiffRow("file", _name(line[4:], following[4:]))
+            has_hunk, is_second = False, True
         elif line:
             yield DiffRow("note", line)
 

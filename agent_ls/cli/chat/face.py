@@ -12,6 +12,7 @@ from agent_ls.cli.chat.asking import ScreenAnswers
 from agent_ls.cli.chat.paint import Painter
 from agent_ls.cli.chat.screen import Screen
 from agent_ls.cli.chat.view import SessionView
+from agent_ls.observers.unpriced import UnpricedBudget
 from agent_ls.session.session import Session
 
 _HANG_UP = 129
@@ -21,9 +22,15 @@ _HANG_UP = 129
 class Face:
     """One session on the screen; another one can take its place."""
 
-    def __init__(self, screen: Screen, *, tells_why: bool = True) -> None:
-        """``tells_why``: say why a turn did not end well; False where the caller does."""
+    def __init__(self, screen: Screen, *, tells_why: bool = True, budget_usd: float = 0) -> None:
+        """``tells_why``: say why a turn did not end well; False where the caller does.
+
+        ``budget_usd``: the limit of which the user is told where it cannot hold; 0: none.
+        """
         self.screen, self.painter = screen, Painter()
+        self._budget_usd = budget_usd
+        self._watched: set[str] = set()
+        """Sessions whose prices are watched."""
         self._tells_why = tells_why
         self.view: SessionView | None = None
 
@@ -54,7 +61,12 @@ class Face:
         view = self.view = SessionView(
             self.screen, self.painter, session, tells_why=self._tells_why
         )
-        answers = ScreenAnswers(self.screen, self.painter, session, view.settled)
+        answers = ScreenAnswers(
+            self.screen, self.painter, session, view.settled, lambda: self.view is view
+        )
+        if session.id not in self._watched:
+            self._watched.add(session.id)
+            session.follow(UnpricedBudget(self.say, self._budget_usd))
         session.follow(_WhileShown(self, view, view))
         session.follow(_WhileShown(self, view, answers))
         self.screen.live, self.screen.status = view.live, view.status

@@ -14,7 +14,7 @@ OWN: Mapping[str, str] = {
     "undo": "take a turn's changes back: /undo [TURN]; what you typed since stays",
     "redo": "take an undo back: /redo [TURN]",
     "keep": "accept a turn's changes: /keep [TURN]",
-    "restore": "bring all files back to before a turn: /restore TURN",
+    "restore": "take back a turn and all later ones: /restore TURN",
     "review": "look for defects: /review [BASE], by default in what is not committed",
     "commit": "propose a commit with its message, and ask: /commit [WHAT]",
     "learn": "propose what was learnt here as a change of AGENTS.md: /learn [WHAT]",
@@ -31,3 +31,5 @@ OWN: Mapping[str, str] = {
     "quit": "leave; the session stays",
 }
 """By name, what each does."""
+OF_NO_SESSION = frozenset(("help", "new", "sessions", "resume", "quit", "exit"))
+"""Those that need no open session."""

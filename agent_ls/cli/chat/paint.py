@@ -11,9 +11,10 @@ import re
 from collections.abc import Sequence
 from typing import ClassVar
 
+from markdown_it import MarkdownIt
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-from rich.markdown import Heading, Markdown, MarkdownElement
+from rich.markdown import Heading, Markdown, MarkdownElement, TableElement
 from rich.padding import Padding
 from rich.segment import Segment, Segments
 from rich.table import Table
@@ -58,10 +59,31 @@ class _Heading(Heading):
         yield self.text
 
 
+class _Table(TableElement):
+    """A table in which no long name is cut off."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the table; what does not fit goes on in the next line."""
+        for table in super().__rich_console__(console, options):
+            if isinstance(table, Table):
+                for column in table.columns:
+                    column.overflow = "fold"
+            yield table
+
+
+_PARSER = (
+    MarkdownIt()
+    .enable(["strikethrough", "table"])
+    # Nothing is shown for HTML, so what looks like it stays text: ``List<String>``.
+    .disable(["html_inline", "html_block"])
+)
+
+
 class _Markdown(Markdown):
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {
         **Markdown.elements,
         "heading_open": _Heading,
+        "table_open": _Table,
     }
 
 
@@ -70,7 +92,9 @@ class Painter:
 
     def markdown(self, text: str, columns: int) -> str:
         """Return a text in Markdown as the terminal shows it, without a final line end."""
-        shown = _Markdown(visible(text), code_theme="ansi_dark", hyperlinks=False)
+        text = visible(text)
+        shown = _Markdown(text, code_theme="ansi_dark", hyperlinks=False)
+        shown.parsed = _PARSER.parse(text)
         return _BLANKS.sub("\n\n", self.drawn(shown, columns)).strip("\n")
 
     def line(self, text: str, columns: int, style: str = "") -> str:

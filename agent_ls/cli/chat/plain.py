@@ -14,11 +14,13 @@ from agent_ls.cli.chat.slash import Talk
 from agent_ls.cli.options import conversation_settings, folder_of
 from agent_ls.cli.terminal import LineReader, StreamedText, TerminalAnswers
 from agent_ls.domain.errors import AgentLsError
-from agent_ls.domain.events import TurnEnded
+from agent_ls.domain.events import Ephemeral, StoredEvent, TurnEnded
 from agent_ls.loop.machine.results import exit_code_of, result_of
 from agent_ls.observers.human_log import HumanLog
+from agent_ls.observers.unpriced import UnpricedBudget
 from agent_ls.safety.text import visible
 from agent_ls.session.session import Session
+from agent_ls.settings import chosen_budget_usd
 
 _FAILED = 1
 
@@ -32,10 +34,20 @@ def talk_in_lines(arguments: argparse.Namespace) -> int:
 class _Lines:
     """Shows a conversation as lines."""
 
-    def __init__(self, reader: LineReader, *, is_attended: bool) -> None:
+    def __init__(self, reader: LineReader, *, is_attended: bool, budget_usd: float) -> None:
         self._reader, self._is_attended = reader, is_attended
+        self._budget_usd = budget_usd
         self._shown: set[str] = set()
         self.has_left = False
+        self.ended_turns = 0
+        """Of the sessions that are shown."""
+
+    def on_event(self, stored: StoredEvent) -> None:
+        """Count the turns that end."""
+        self.ended_turns += isinstance(stored.event, TurnEnded)
+
+    def on_ephemeral(self, session_id: str, piece: Ephemeral) -> None:
+        """Ignore streamed pieces, which are shown elsewhere."""
 
     def say(self, text: str, style: str = "") -> None:
         """Print a plain text."""
@@ -55,6 +67,8 @@ class _Lines:
         if session.id in self._shown:
             return
         self._shown.add(session.id)
+        session.follow(self)
+        session.follow(UnpricedBudget(self.say, self._budget_usd))
         session.follow(StreamedText(sys.stdout))
         session.follow(
             HumanLog(sys.stderr, with_answers=False, with_approvals=not self._is_attended)
@@ -72,7 +86,7 @@ async def _talk(arguments: argparse.Namespace, folder: Path) -> int:
     settings = conversation_settings(arguments, folder).settings
     workspace = open_disk_workspace([folder])
     reader, code = LineReader(), 0
-    face = _Lines(reader, is_attended=is_attended)
+    face = _Lines(reader, is_attended=is_attended, budget_usd=chosen_budget_usd(settings))
     sessions = await open_sessions(
         settings, workspace, is_attended=is_attended, tell=lambda words: face.say(words)
     )
@@ -89,22 +103,23 @@ async def _talk(arguments: argparse.Namespace, folder: Path) -> int:
             if not line.strip():
                 continue
             try:
-                code = await _carried_out(talk, line) or code
+                ended = await _carried_out(talk, face, line)
             except (AgentLsError, OSError) as error:
                 sys.stderr.write(f"agent-ls: {visible(str(error))}\n")
-                code = _FAILED
+                ended = _FAILED
+            code = code or ended
     finally:
         await sessions.close()
     return 0 if is_attended else code
 
 
-async def _carried_out(talk: Talk, line: str) -> int:
+async def _carried_out(talk: Talk, face: _Lines, line: str) -> int:
     """Carry out a line, say why its turn did not end well, and return its exit code."""
-    earlier = talk.session.state.turn
+    before = face.ended_turns
     await say(talk, line)
     ended = await _ended(talk.session)
     turn = talk.session.state.turn
-    if ended is None or turn is None or (earlier and turn.turn_id == earlier.turn_id):
+    if ended is None or turn is None or face.ended_turns == before:
         # A command of the conversation's has no turn.
         return 0
     result = result_of(talk.session.state)

@@ -68,6 +68,8 @@ class Doing:
     """Called with a prompt, and whether it waits for the end of the turn."""
     stop: Callable[[], bool]
     """Stops the turn; False when none runs."""
+    is_command: Callable[[str], bool] = lambda _text: False
+    """Says whether a text is for the conversation itself, also while something is asked."""
 
 
 def no_text(_columns: int, _rows: int) -> str:
@@ -210,7 +212,7 @@ class Screen:
     def _sent(self, *, waits: bool) -> None:
         """Take what is in the composer, as an answer or as a prompt."""
         text, ask = self._buffer.text, self._ask
-        if ask is not None and self._takes_answer:
+        if ask is not None and self._takes_answer and not self.doing.is_command(text):
             self._buffer.reset()
             self._takes_answer = True
             if act := ask.keys.get(text):
@@ -306,7 +308,9 @@ class Screen:
 
     @property
     def _can_wait(self) -> bool:
-        return self.is_busy() and bool(self._buffer.text) and not self._buffer.complete_state
+        is_answer = self._ask is not None and self._takes_answer
+        has_text = bool(self._buffer.text) and not self._buffer.complete_state
+        return self.is_busy() and has_text and not is_answer
 
     def _keys(self) -> KeyBindings:
         keys = KeyBindings()

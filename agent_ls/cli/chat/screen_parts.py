@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import platformdirs
@@ -43,4 +44,13 @@ def earlier_prompts() -> History:
         place.touch(mode=0o600)
     except OSError:
         return InMemoryHistory()
-    return FileHistory(place)
+    return _Kept(place)
+
+
+class _Kept(FileHistory):
+    """A file of prompts; one that cannot be written keeps no prompt from being sent."""
+
+    def store_string(self, string: str) -> None:
+        """Append a prompt."""
+        with suppress(OSError):
+            super().store_string(string)

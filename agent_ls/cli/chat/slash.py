@@ -10,7 +10,7 @@ from agent_ls.cli.changes import decide, newest_turn, restore, turn_diff, turn_n
 from agent_ls.cli.chat.own_commands import OWN
 from agent_ls.cli.exporting import markdown_of
 from agent_ls.cli.session_costs import cost_lines
-from agent_ls.cli.sessions import session_line
+from agent_ls.cli.sessions import session_line, stopped
 from agent_ls.cli.stored import the_one_meant
 from agent_ls.cli.which import nearest
 from agent_ls.domain.errors import AgentLsError
@@ -106,7 +106,11 @@ async def _go_to(talk: Talk, session: Session) -> None:
 
 async def _sessions(talk: Talk, _arguments: str) -> None:
     found = [one for one in await talk.sessions.list() if not one.is_archived]
-    lines = [session_line(one) for one in found[:_MOST_LISTED]]
+    cut_off = {one.session_id for one in await talk.sessions.interrupted()}
+    lines = [
+        session_line(stopped(one) if one.session_id in cut_off else one)
+        for one in found[:_MOST_LISTED]
+    ]
     talk.face.say("\n".join(lines) or "There are none yet.")
     if lines:
         talk.face.say("/resume ID goes on with one, by its id or the end of it.", "dim")

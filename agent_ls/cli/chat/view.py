@@ -105,8 +105,18 @@ class SessionView:
         """Whether some of the answer is printed."""
         self._is_below_text = False
         """Whether what was printed last is the model's text."""
+        self._take_in_turn()
         self._queue: asyncio.Queue[ev.StoredEvent | ev.Ephemeral] = asyncio.Queue()
         self._task = asyncio.ensure_future(self._show_all())
+
+    def _take_in_turn(self) -> None:
+        """Learn what the turn of an opened session did before, without showing it."""
+        state = self._session.state
+        for stored in state.turn.events if state.is_running and state.turn else ():
+            self._log.lines_of(stored.event)
+            self._count(stored.event)
+            if isinstance(stored.event, ev.ToolCallFinished):
+                self._turn.running.pop(stored.event.result.call_id, None)
 
     def on_event(self, stored: ev.StoredEvent) -> None:
         """Show the event after those before it."""
@@ -159,7 +169,7 @@ class SessionView:
             case ev.AttemptDiscarded():
                 if self._has_begun or self._text.strip():
                     self._flush()
-                    self._line("(what was said last does not count)", "dim")
+                    self._line("(the text above is dropped; the model is asked again)", "dim")
                 self._said.clear()
             case ev.CallOutputStreamed(call_id=call_id, text=text):
                 if (call := self._turn.running.get(call_id)) is not None:
@@ -190,7 +200,7 @@ class SessionView:
                 self._flush()
                 if event.failure:
                     # The next line says why: that of the recovery, or of the turn's end.
-                    self._line("✗ The model did not answer", "red")
+                    self._line("✗ The request failed", "red")
             case ev.EditApplied(status="applied"):
                 await self._edited(event)
             case ev.ToolCallFinished(result=result):
@@ -248,6 +258,8 @@ class SessionView:
             self._is_below_text = False
             self._screen.print("")
         self._screen.print(result_line(self._painter, columns, f"{name} {about}", result))
+        if self._log.is_rejected(result.call_id):
+            return
         for line in lines_below(self._painter, columns, name, output, result):
             self._screen.print(line)
 

@@ -1,6 +1,6 @@
 """Parses a call's arguments into the tool's arguments, or into an error result.
 
-Strict: broken JSON is an error, never an empty object. Source: seed 001, structural errors.
+Strict: broken JSON is an error, never an empty object. Source: S1, structural errors.
 """
 
 from __future__ import annotations

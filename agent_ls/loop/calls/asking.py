@@ -164,7 +164,10 @@ async def _refused(
     planned: PlannedCall, answer: ApprovalAnswer, request: ApprovalRequest, turn: Turn
 ) -> ToolResult:
     words = _refusal_words(answer, len(request.covers) or 1, request.reason)
-    return await denied(planned, words, turn, by_user=answer.by != "nobody")
+    # Words say how to go on, so a question about just that would be in their way.
+    is_counted = answer.by != "nobody" and not answer.note
+    you = "You rejected it." if is_counted else ""
+    return await denied(planned, words, turn, is_counted=is_counted, for_user=you)
 
 
 def _refusal_words(answer: ApprovalAnswer, edits: int, reason: str) -> str:

@@ -2,7 +2,7 @@
 
 Reads run beside reads, and so do commands that the guards found to only look. A write runs beside
 calls on other files; calls on the same file run in order. Other commands and DELEGATE run alone
-unless marked independent. Source: seed 000 batches, seed 001 reactive scheduling.
+unless marked independent. Source: S0 batches, S1 reactive scheduling.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Plans of calls that wait for a decision: queue them, show them, decide, release them.
 
-Source: seed 000 plan mode, seed 001 plans.
+Source: S0 plan mode, S1 plans.
 """
 
 from __future__ import annotations

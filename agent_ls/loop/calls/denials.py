@@ -1,8 +1,9 @@
 """Builds the result of a refused call, and asks the user after they refused again and again.
 
-Only the user's refusals count: by an answer, a rule or a hook of theirs. A guard that refuses by
-itself says why, and the checks on repetition and failures see to a model that goes on all the same.
-Source: seed 004, permission denial: an allowed alternative, a specialist, then a blocked plan item
+Only the user's refusals count: by an answer without words, a rule or a hook of theirs. A guard that
+refuses by itself says why, and the checks on repetition and failures see to a model that goes on
+all the same.
+Source: S4, permission denial: an allowed alternative, a specialist, then a blocked plan item
 and the user.
 """
 
@@ -15,6 +16,7 @@ from agent_ls.domain.events import (
     ApprovalRequested,
     ApprovalResolved,
     CallDecided,
+    Event,
     PlanUpdated,
     QuestionAsked,
     QuestionResolved,
@@ -60,12 +62,14 @@ async def denied(
     turn: Turn,
     *,
     whatever_tool: bool = False,
-    by_user: bool = True,
+    is_counted: bool = True,
+    for_user: str = "",
 ) -> ToolResult:
-    """Return the result of a refused call; after ``max_denials`` by the user in a row ask them.
+    """Return the result of a refused call; after ``max_denials`` in a row ask the user.
 
     ``whatever_tool``: no tool or sub-agent may do it, so none is suggested.
-    ``by_user``: it was refused by the user, or by a rule or a hook of theirs.
+    ``is_counted``: the user refused it without a word, or a rule or a hook of theirs did.
+    ``for_user``: the reason as the user reads it, if that differs.
     """
     text = sentence(reason)
     others = [] if whatever_tool else _alternatives(planned, turn)
@@ -76,9 +80,9 @@ async def denied(
             planned, f"{text}\n{await _words_of(untold.answer, turn)}", untold.question_id
         )
     limit = turn.services.options.max_denials
-    in_a_row = _denials(turn) + 1 if by_user else 0
+    in_a_row = _denials(turn) + 1 if is_counted else 0
     if limit and in_a_row >= limit:
-        words, question_id = await _put_to_the_user(planned, reason, turn)
+        words, question_id = await _put_to_the_user(planned, for_user or reason, turn)
         return _result(planned, f"{text}\n{words}", question_id)
     if in_a_row > 1 and not whatever_tool:
         for tool in _offered_names(turn):
@@ -147,13 +151,18 @@ def _offered_names(turn: Turn) -> list[str]:
 def _denials(turn: Turn) -> int:
     """Return how many answers in a row had a call denied by the user, before the current one.
 
-    A successful change or command, or a question to the user, restarts the count.
+    A successful change or command, words of the user to the model, or a question to them restart
+    the count.
     """
     count, is_counted = 0, False
     asked: dict[str, list[str]] = {}
     refused: set[str] = set()
     for stored in turn.state.events:
-        match stored.event:
+        event = stored.event
+        if _directs(event):
+            # Further denials of this answer are covered by the same words.
+            count, is_counted = 0, True
+        match event:
             case Answered():
                 is_counted = False
             case CallDecided(decision="deny", rule=rule, call_id=call_id) if rule:
@@ -168,12 +177,20 @@ def _denials(turn: Turn) -> int:
                     is_counted = True
                 elif effect is not Effect.READ and result.error is None:
                     count = 0
-            case QuestionResolved():
-                # Further denials of this answer are covered by the same question.
-                count, is_counted = 0, True
             case _:
                 pass
     return count - (is_counted and count > 0)
+
+
+def _directs(event: Event) -> bool:
+    """Say whether the user told the model how to go on."""
+    match event:
+        case QuestionResolved():
+            return True
+        case ApprovalResolved(answer=answer):
+            return answer.is_rejection and bool(answer.note)
+        case _:
+            return False
 
 
 async def _put_to_the_user(planned: PlannedCall, reason: str, turn: Turn) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """Starts reads while the model still streams.
 
 Their results are kept aside until the answer is accepted, and discarded with a failed attempt.
-Nothing is recorded here. Source: seed 001, call streaming.
+Nothing is recorded here. Source: S1, call streaming.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Takes one call from valid arguments to its one recorded result.
 
-Prepare (guards, user), execute, finalize (follow-ups). Source: seed 000 phase 5.
+Prepare (guards, user), execute, finalize (follow-ups). Source: S0 phase 5.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ async def _prepare(planned: PlannedCall, decided: Decided, turn: Turn) -> Planne
                 # denials first.
                 async with turn.asking:
                     return await denied(
-                        planned, reason, turn, whatever_tool=whatever_tool, by_user=bool(rule)
+                        planned, reason, turn, whatever_tool=whatever_tool, is_counted=bool(rule)
                     )
             case Defer(reason=reason):
                 # Serialised, so that the plan's steps keep the order of the calls.

@@ -48,7 +48,7 @@ async def settle_made_files(planned: PlannedCall, turn: Turn) -> ToolResult | No
                 effect=planned.effect,
             )
         )
-        return await denied(planned, refusal, turn, whatever_tool=True, by_user=False)
+        return await denied(planned, refusal, turn, whatever_tool=True, is_counted=False)
 
 
 async def _undecided(made: MadeFiles, turn: Turn) -> tuple[MadeFile, ...]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Container, Mapping
 from typing import Any, cast
 
 from agent_ls.domain.calls import ToolCall
-from agent_ls.domain.plain_json import object_in
+from agent_ls.domain.plain_json import parse_arguments
 from agent_ls.loop.hook_words import CLAUDE_CODE
 
 _Given = dict[str, Any]
@@ -156,7 +156,7 @@ def in_our_words(call: ToolCall, tools: Container[str]) -> ToolCall:
     ours = call.tool if call.tool in tools else _OURS.get(plain(bare), "")
     if ours not in tools:
         return call
-    given = object_in(call.arguments_json)
+    given = parse_arguments(call.arguments_json)
     if not given and call.arguments_json.strip() not in ("", "{}"):
         return call
     tool, heard = ours, given

@@ -13,7 +13,7 @@ from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import ToolCall
 from agent_ls.domain.errors import ToolError, WorkspaceError
 from agent_ls.domain.events import OutputStored
-from agent_ls.domain.plain_json import object_in
+from agent_ls.domain.plain_json import parse_arguments
 from agent_ls.domain.plans import ProposedCall
 from agent_ls.loop.calls.references import Results, destination_in, expressions_in
 from agent_ls.loop.extension_points import PlannedCall
@@ -102,7 +102,7 @@ def graph_error(calls: Sequence[ToolCall], stored: Sequence[OutputStored]) -> st
     """
     for call in calls:
         try:
-            destination_in(call.tool, object_in(call.arguments_json))
+            destination_in(call.tool, parse_arguments(call.arguments_json))
         except ValueError as error:
             return f"{call.tool}: {error}"
     graph = Results([(call, None) for call in calls], stored)

@@ -1,7 +1,7 @@
 """Resolves references between calls of one answer, and tells which call waits for which.
 
 Everything is derived from the calls as written and from stored events, so a resumed turn waits for
-the same calls. Source: seed 001, call orchestration.
+the same calls. Source: S1, call orchestration.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult, is_server_tool
 from agent_ls.domain.events import OutputMethod, OutputStored
-from agent_ls.domain.plain_json import object_in
+from agent_ls.domain.plain_json import parse_arguments
 from agent_ls.loop.state.expressions import (
     DAGGER,
     Destination,
@@ -85,7 +85,7 @@ def destination_in(tool: str, arguments: Mapping[str, Any]) -> Destination | Non
 
 def resolved(call: ToolCall, values: Mapping[str, JsonValue]) -> ToolCall:
     """Return the call with every reference replaced by its value."""
-    own, kept = split_destination(call.tool, object_in(call.arguments_json))
+    own, kept = split_destination(call.tool, parse_arguments(call.arguments_json))
     changed = {**_mapped(own, values), **kept}
     return call.model_copy(
         update={"arguments_json": json.dumps(changed, ensure_ascii=False, separators=(", ", ": "))}
@@ -186,14 +186,14 @@ def _paths_of(call: ToolCall) -> tuple[Path, ...]:
 def _branches(call: ToolCall) -> tuple[tuple[Path, ...], ...]:
     """Return where a call's result is stored; nowhere if the output path is invalid."""
     try:
-        goes_to = destination_in(call.tool, object_in(call.arguments_json))
+        goes_to = destination_in(call.tool, parse_arguments(call.arguments_json))
     except ValueError:
         return ()
     return goes_to.output.branches if goes_to else ()
 
 
 def _own(call: ToolCall) -> dict[str, Any]:
-    own, _ = split_destination(call.tool, object_in(call.arguments_json))
+    own, _ = split_destination(call.tool, parse_arguments(call.arguments_json))
     return own
 
 

@@ -61,9 +61,9 @@ async def run_tool(planned: PlannedCall, turn: Turn) -> Ran:
     except TimeoutError:
         changed = changed_by(turn.state.events, call_id)
         said = f" Changed by it: {', '.join(changed)}." if changed else ""
-        # Without a limit, the timeout came from the tool itself.
-        limit = f" within {seconds(limit_s)}" if limit_s else ""
-        output = ToolOutput(f"It did not end{limit}.{said}", ErrorKind.TIMEOUT)
+        # Otherwise the timeout came from the tool itself.
+        within = f" within {seconds(limit_s)}" if limit_s and limit.expired() else ""
+        output = ToolOutput(f"It did not end{within}.{said}", ErrorKind.TIMEOUT)
     except StoreError:
         raise
     except Exception as error:

@@ -2,7 +2,7 @@
 
 Whenever a call finishes, every unblocked call starts. A call is unblocked when its references are
 resolved and no earlier call conflicts. A command that may only look is judged when nothing but that
-blocks it. Source: seed 001, inner loop.
+blocks it. Source: S1, inner loop.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def result_of(session: SessionState) -> TurnResult:
         cost_usd=turn.usage.known_cost_usd,
         duration_s=_worked_ms(turn) / 1000,
         files=() if session.is_dry_run else tuple(sorted(changed)),
-        refused=tuple(refused_in(turn)),
+        refused=tuple(refused_in(turn, is_mode_fixed=session.mode_of_turn == turn.limits.mode)),
         simulated=simulated_in(turn),
     )
 
@@ -99,8 +99,11 @@ def _is_model_unknown(turn: TurnState) -> bool:
     return last is not None and last.failure in unknown
 
 
-def refused_in(turn: TurnState) -> Iterator[Refusal]:
-    """Yield the calls that were refused because nobody could approve them."""
+def refused_in(turn: TurnState, *, is_mode_fixed: bool = False) -> Iterator[Refusal]:
+    """Yield the calls that were refused because nobody could approve them.
+
+    ``is_mode_fixed``: the mode that held was the turn's own, so a freer one changes nothing.
+    """
     requests = {one.request.id: one.request for one in turn.events.each(ApprovalRequested)}
     origins = {one.call_id: one.origin for one in turn.events.each(CallDecided)}
     for resolved in turn.events.each(ApprovalResolved):
@@ -118,7 +121,7 @@ def refused_in(turn: TurnState) -> Iterator[Refusal]:
                 target=path or title,
                 reason=request.reason,
                 # Only the guard ``approval`` depends on the mode.
-                every_mode=origins.get(call_id) != "approval",
+                every_mode=is_mode_fixed or origins.get(call_id) != "approval",
             )
 
 

@@ -60,7 +60,7 @@ class Notices:
         returned = self._queue_of(stored.session_id).feed(stored.event)
         match stored.event:
             case e.CancelRequested() if returned:
-                self._say_returned([one.text for one in returned])
+                self._say_returned([one.as_typed() for one in returned])
             case e.TurnEnded():
                 self._on_end(stored.session_id, stored.event)
             case e.ApprovalRequested(request=request):
