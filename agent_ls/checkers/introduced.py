@@ -60,7 +60,7 @@ class IntroducedChecks:
         now: _Texts,
         *,
         asker: str,
-        by_others: _Changes = _NOTHING,
+        changed_by_others: _Changes = _NOTHING,
         anew: bool = False,
         commands: int = 0,
         within_s: float | None = None,
@@ -70,16 +70,20 @@ class IntroducedChecks:
         Never raises: what cannot run is a problem in the report.
         """
         concerned = [checker for checker in self.checkers if any(map(checker.handles, now))]
-        if by_others:
-            before = await asyncio.to_thread(_with_changes_of_others, before, by_others)
+        if changed_by_others:
+            before = await asyncio.to_thread(_with_changes_of_others, before, changed_by_others)
         unsaved = await self._unsaved_elsewhere(now) if concerned else ""
 
         def of_one(checker: Checker) -> Coroutine[Any, Any, CheckReport]:
             mine = [path for path in now if checker.handles(path)]
             question = Question(
-                {path: before.get(path) for path in mine}, {path: now[path] for path in mine},
-                "" if checker.is_per_file else unsaved, frozenset(by_others), anew, commands,
-            )  # fmt: skip
+                {path: before.get(path) for path in mine},
+                {path: now[path] for path in mine},
+                "" if checker.is_per_file else unsaved,
+                frozenset(changed_by_others),
+                anew,
+                commands,
+            )
             return self._of_one(checker, question, asker, within_s)
 
         return _joined(await together(map(of_one, concerned)))
@@ -206,7 +210,7 @@ def introduced_by(baseline: CheckReport, report: CheckReport, question: Question
     mended = () if report.problems else _mended(baseline.findings, report.findings)
     if baseline.is_cut_short and mended:
         fresh = ()  # All of it may have been there all the time.
-    unread = _unread(baseline.findings) & _unread(report.findings) & question.by_others
+    unread = _unread(baseline.findings) & _unread(report.findings) & question.changed_by_others
     cautions = report.cautions
     if question.anew and unread:
         name = "".join(report.checkers)
@@ -271,14 +275,14 @@ def _joined(reports: Sequence[CheckReport]) -> CheckReport:
     )
 
 
-def _with_changes_of_others(before: _Texts, by_others: _Changes) -> dict[str, str | None]:
+def _with_changes_of_others(before: _Texts, changed_by_others: _Changes) -> dict[str, str | None]:
     """Merge others' changes into the texts from before, so that the agent is not blamed for them.
 
     Lines that both changed keep the text from before, since it is unclear whose change it is.
     """
     merged: dict[str, str | None] = {}
     for path, text in before.items():
-        for left, found in by_others.get(path, ()):
+        for left, found in changed_by_others.get(path, ()):
             if text is not None:
                 replacements = merge(left, text, found, beside=True).replacements
                 text = apply_replacements(text, replacements)

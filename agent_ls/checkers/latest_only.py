@@ -29,9 +29,9 @@ class Question:
 
     before: _Texts
     now: _Texts
-    others: str
+    unsaved_elsewhere: str
     """Digest of the unsaved texts of other files, since checkers see these too."""
-    by_others: frozenset[str] = field(default=frozenset(), compare=False)
+    changed_by_others: frozenset[str] = field(default=frozenset(), compare=False)
     """Files that others changed too."""
     anew: bool = field(default=False, compare=False)
     """Ignore cached results."""
@@ -51,7 +51,7 @@ class _Lane:
     baseline: _Task | None = None
     """The check of the texts before; survives when the check is replaced."""
     is_anew: bool = False
-    """The check must ignore cached results; a caller that joins later may set this."""
+    """Some caller wants no cached result: an old baseline is made again before findings count."""
     ending: set[_Task] = field(default_factory=set[_Task])
     """Cancelled checks whose programs may still run."""
 
@@ -109,7 +109,7 @@ class NewestChecks:
         return check.result() if check.done() and not check.cancelled() else None
 
     def drop(self, checker: str, asker: str) -> None:
-        """Cancel the check of a checker whose texts are unchanged again."""
+        """Cancel the check of a checker whose files have their original texts again."""
         if lane := self._lanes.get((checker, asker, "")):
             lane.drop_check()
 
@@ -126,7 +126,10 @@ class NewestChecks:
 
     def _begin(self, lane: _Lane, question: Question, look: _Look, compare: _Compare) -> None:
         known = lane.question
-        if known is None or (known.before, known.others) != (question.before, question.others):
+        if known is None or (known.before, known.unsaved_elsewhere) != (
+            question.before,
+            question.unsaved_elsewhere,
+        ):
             lane.drop_baseline()
         lane.drop_check()
 

@@ -68,10 +68,10 @@ class _Plan:
     """What a check needs of the disk."""
 
     program: Path
-    program_changed: tuple[int, int]
+    program_identity: tuple[int, int]
     env_path: str
     files: list[_File]
-    folder_numbers: Mapping[Path, int]
+    folder_inodes: Mapping[Path, int]
     """The inodes of the workspace's folders."""
     problems: tuple[str, ...]
 
@@ -156,10 +156,10 @@ class Ruff:
         ]
         return _Plan(
             program,
-            _numbers(program),
+            _identity(program),
             path_outside(untrusted(self.workspace.roots)),
             files,
-            {file.root.path: _numbers(file.root.path)[0] for file in files},
+            {file.root.path: _identity(file.root.path)[0] for file in files},
             tuple(problems),
         )
 
@@ -171,9 +171,9 @@ class Ruff:
         for file in plan.files:
             start = ServerStart(
                 plan.program,
-                plan.program_changed,
+                plan.program_identity,
                 file.root.path,
-                plan.folder_numbers[file.root.path],
+                plan.folder_inodes[file.root.path],
                 plan.env_path,
                 json.dumps(self._server_options(file)),
             )
@@ -318,8 +318,8 @@ def _place(said: Said) -> tuple[int | str, ...]:
     return said.line, said.column, said.code, said.message
 
 
-def _numbers(path: Path) -> tuple[int, int]:
-    """Return what differs once something else has this name; zeros without anything."""
+def _identity(path: Path) -> tuple[int, int]:
+    """Return inode and modification time, which tell a replaced file; zeros if there is none."""
     try:
         facts = path.stat()
     except OSError:

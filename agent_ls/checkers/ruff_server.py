@@ -45,7 +45,7 @@ class ServerStart:
     """How a server is started. Another value needs another server."""
 
     program: Path
-    program_changed: tuple[int, int]
+    program_identity: tuple[int, int]
     folder: Path
     folder_number: int
     """Its inode: a view holds the folder that had the name when it began."""

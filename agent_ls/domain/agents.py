@@ -1,6 +1,6 @@
 """Sub-agents: their kinds, their budgets, and the report each ends with.
 
-Source: seed 000 sub-agents and wrap-up, seed 002 ``dispatch_subagent``.
+Source: S0 sub-agents and wrap-up, S2 ``dispatch_subagent``.
 """
 
 from __future__ import annotations

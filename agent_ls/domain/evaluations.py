@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from agent_ls.domain.confidence import confidence_of
-from agent_ls.domain.json_answers import object_in, texts_of
+from agent_ls.domain.json_answers import first_object, texts_of
 
 _UNQUOTED = re.compile(r'("confidence"\s*:\s*)([^\s"\[{][^"\[{}\n]*?)(?=\s*(?:,\s*"|,?\s*[}\n]))')
 """A confidence such as 95% or 9/10 without quotes, which is no JSON."""
@@ -28,7 +28,7 @@ class Evaluation:
 
 def evaluation_in(text: str) -> Evaluation:
     """Return the evaluation in a model's answer; an unreadable one counts as failed."""
-    found = object_in(text) or object_in(_UNQUOTED.sub(r'\1"\2"', text))
+    found = first_object(text) or first_object(_UNQUOTED.sub(r'\1"\2"', text))
     if found is None:
         return Evaluation(False, 0.0, ("The evaluation could not be read.",), "")
     return Evaluation(

@@ -1,6 +1,6 @@
 """Classifies a failed result into one of eleven kinds, by its error kind and text. Pure.
 
-Source: seed 000, failure evidence (Trick S).
+Source: S0, failure evidence (Trick S).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The goal of a turn, and how to tell that it was reached. Source: seed 004."""
+"""The goal of a turn, and how to tell that it was reached. Source: S4."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def goal_from(data: Mapping[str, Any], *, name: str) -> Goal:
         ) from None
 
 
-def typed(prompt: str) -> tuple[str, Goal | None]:
+def split_goal(prompt: str) -> tuple[str, Goal | None]:
     """Split a prompt that a user typed into its text and its goal; one of them is empty.
 
     Only for text the user typed. A goal's commands run because the user wrote them, so text

@@ -1,7 +1,7 @@
 """Hooks: the user's own commands that watch calls, model requests, turns and sessions.
 
-Defines their configuration and the shape of their answer; ``loop/hooks.py`` runs them. Source: seed
-002 hooks, seed 003 hook wish list.
+Defines their configuration and the shape of their answer; ``loop/hooks.py`` runs them. Source:
+S2 hooks, S3 hook wish list.
 """
 
 from __future__ import annotations

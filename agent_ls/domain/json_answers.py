@@ -1,6 +1,6 @@
 """Finds a JSON object in a model's answer: the whole text, a code block, or the first ``{…}``.
 
-Source: seed 002, response parsing of the self-evaluation.
+Source: S2, response parsing of the self-evaluation.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _BLOCK = re.compile(r"```(?:json)?[ \t]*\n?(.*?)```", re.DOTALL | re.IGNORECASE)
 _MAX_STARTS = 50
 
 
-def object_in(text: str) -> dict[str, Any] | None:
+def first_object(text: str) -> dict[str, Any] | None:
     """Return the first JSON object in an answer; None when there is none."""
     return next(objects_in(text), None)
 

@@ -36,7 +36,7 @@ def plain_json(text: str) -> JsonValue:
     return value
 
 
-def object_in(text: str) -> dict[str, Any]:
+def parse_arguments(text: str) -> dict[str, Any]:
     """Parse a call's arguments as a JSON object; empty when they are not one."""
     try:
         value = plain_json(text)

@@ -51,4 +51,4 @@ class TurnResult(Record):
 
     @field_serializer("usage")
     def _told(self, usage: Usage) -> dict[str, int | float | None]:
-        return usage.told()
+        return usage.as_dict()

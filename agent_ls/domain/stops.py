@@ -1,6 +1,6 @@
 """Stop reasons of turns, their statuses, and process exit codes.
 
-Source: seeds 000, 002, 003 and 004, termination reasons; one table for all of them.
+Source: S0, S2, S3 and S4, termination reasons; one table for all of them.
 """
 
 from __future__ import annotations

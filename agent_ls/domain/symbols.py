@@ -80,7 +80,7 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class TextChange:
+class TextPair:
     """A file's text as it is, and as it would be."""
 
     before: str

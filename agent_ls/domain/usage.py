@@ -43,7 +43,7 @@ class Usage(Record):
         """Return the cost; None when the price is unknown."""
         return None if self.total_tokens and not self.cost_usd else self.cost_usd
 
-    def told(self) -> dict[str, int | float | None]:
+    def as_dict(self) -> dict[str, int | float | None]:
         """Return the fields for other programs; an unknown cost is None, not 0."""
         return {**self.model_dump(), "cost_usd": self.known_cost_usd}
 

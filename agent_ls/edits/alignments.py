@@ -34,15 +34,15 @@ class Alignment:
     """Old lines that the file has, mapped to its lines."""
     changed: dict[int, int]
     """Old lines whose place in the file holds a different line."""
-    gone: frozenset[int]
-    came: tuple[int, ...]
+    missing: frozenset[int]
+    inserted: tuple[int, ...]
     """File lines inserted between the old lines."""
     score: float
 
     @property
-    def apart(self) -> int:
+    def differing_lines(self) -> int:
         """Return the number of lines in which the old text and the file differ."""
-        return len(self.changed) + len(self.gone) + len(self.came)
+        return len(self.changed) + len(self.missing) + len(self.inserted)
 
 
 def weight(line: str) -> float:
@@ -61,7 +61,7 @@ def alignments(keyed: Keyed, old: list[str]) -> list[Alignment]:
         one = _alignment(keyed, wanted, solid, pairs, score)
         if one.lines:
             found[tuple(one.lines.items())] = one
-    return sorted(found.values(), key=lambda one: (-one.score, one.apart))
+    return sorted(found.values(), key=lambda one: (-one.score, one.differing_lines))
 
 
 def _diagonals(text: str, wanted: list[str]) -> list[int]:
@@ -125,12 +125,12 @@ def _alignment(
     numbers, text = keyed.numbers, keyed.text
     inside = [(row, at) for row, at in pairs if 0 <= at < len(text)]
     there = dict(inside)
-    came = [line for (_, at), (_, to) in pairwise(inside) for line in numbers[at + 1 : to]]
+    inserted = [line for (_, at), (_, to) in pairwise(inside) for line in numbers[at + 1 : to]]
     same = {row for row, at in inside if text[at] == wanted[row]}
     return Alignment(
         {solid[row]: numbers[there[row]] for row in sorted(same)},
         {solid[row]: numbers[at] for row, at in inside if row not in same},
         frozenset(solid[row] for row in range(len(solid)) if row not in there),
-        tuple(came),
+        tuple(inserted),
         score,
     )

@@ -18,13 +18,13 @@ from agent_ls.edits.keys import folded, stripped, trimmed
 from agent_ls.edits.locate import IndexedText, Place, aligned
 from agent_ls.edits.requests import Hunk, changes_of
 
-_MIN_ALONE = 2
+_MIN_UNIQUE = 2
 """This many context lines that occur only once identify the place: no copy of it has them."""
-_TOLD = 2
+_MAX_COST_AT_LINE = 2
 """Most that the differences may cost if the line number confirms the place."""
 _LEAD = 2
 """A rival place has to differ in this many more lines to be ruled out."""
-_CAME = 0.25
+_INSERTED_COST = 0.25
 """Cost of a line inserted between the old lines; a missing brace costs twice that."""
 _SHORT = 10
 """A line with at most this many letters and digits may well occur in another block too."""
@@ -32,16 +32,18 @@ _EQUAL_LINES = (
     "Of two equal lines of the old text the file has one: the other may be gone already, as the "
     "edit wants it."
 )
-_NEW_LINES = "What stands beside the change is not what the old text has there."
+_NEW_LINES = "The lines beside the change are not those of the old text."
 _TOO_LITTLE = (
-    "No line that the edit replaces differs, but too little of the rest stands there alone to be "
-    "certain that this is the place and no copy of it."
+    "The lines to replace were found, but too few of the other lines are unique in the file to be "
+    "certain of the place. Quote more of the lines around it."
 )
 _ESCAPES = (
     "The old text has backslashes that the file has not, and so has the new text: whether they are "
     "meant is not certain. Write both as they are in the file, without escaping."
 )
-_TWO_PLACES = "Line {} may be meant, and so may line {}: no more of the old text is at one of them."
+_TWO_PLACES = (
+    "The old text fits line {} and line {} equally well. Add lines that only one of them has."
+)
 
 
 def stale_place(indexed: IndexedText, hunk: Hunk, within: range | None = None) -> Place | str:
@@ -50,16 +52,18 @@ def stale_place(indexed: IndexedText, hunk: Hunk, within: range | None = None) -
     Shape: ``within`` are the file lines between the neighbouring hunks; if the place is in them,
     places outside are no rivals. The reason may be empty: then the nearest text says enough.
     """
-    old, core = hunk.old, _core(hunk)
-    solid = [number for number, line in enumerate(old) if stripped(line)]
-    found = alignments(indexed.keyed(folded), old) if 2 <= len(solid) <= MAX_LINES else []
-    if not found or not core <= found[0].lines.keys():
+    old, removed = hunk.old, _removed_rows(hunk)
+    non_blank = [number for number, line in enumerate(old) if stripped(line)]
+    found = alignments(indexed.keyed(folded), old) if 2 <= len(non_blank) <= MAX_LINES else []
+    if not found or not removed <= found[0].lines.keys():
         return ""
     best, *others = found
     if within is None or not all(line in within for line in best.lines.values()):
         within = range(len(indexed.file.lines))
     others = [one for one in others if any(line in within for line in one.lines.values())]
-    reason = _unlike(indexed, hunk, best) or _rivalled(indexed, hunk, best, others, within)
+    reason = _own_objection(indexed, hunk, best) or _rival_objection(
+        indexed, hunk, best, others, within
+    )
     if reason:
         return reason
     if not _is_certain(indexed, hunk, best, within):
@@ -67,59 +71,59 @@ def stale_place(indexed: IndexedText, hunk: Hunk, within: range | None = None) -
     return aligned(indexed, old, dict(sorted((best.lines | best.changed).items())))
 
 
-def _unlike(indexed: IndexedText, hunk: Hunk, best: Alignment) -> str:
+def _own_objection(indexed: IndexedText, hunk: Hunk, best: Alignment) -> str:
     """Return a reason against the place by itself, for the model; empty if there is none."""
-    old, file, core = hunk.old, indexed.file.lines, _core(hunk)
+    old, file, removed = hunk.old, indexed.file.lines, _removed_rows(hunk)
     runs = [set(run) for _, run in groupby(sorted(_rows(best)), lambda row: folded(old[row]))]
-    if any(run & core and not run <= best.lines.keys() for run in runs):
+    if any(run & removed and not run <= best.lines.keys() for run in runs):
         # One of several equal lines is missing: it may be the one to remove, already removed.
         return _EQUAL_LINES
     changed = ((stripped(old[row]), file[line]) for row, line in best.changed.items())
     adds_escapes = any(line.sign == "+" and "\\" in line.text for line in hunk.lines)
     if adds_escapes and any(is_escaped(line, stripped(now)) for line, now in changed):
         return _ESCAPES
-    return "" if _is_held(indexed, hunk, best) else _NEW_LINES
+    return "" if _has_neighbours(indexed, hunk, best) else _NEW_LINES
 
 
-def _rivalled(
+def _rival_objection(
     indexed: IndexedText, hunk: Hunk, best: Alignment, others: Sequence[Alignment], within: range
 ) -> str:
     """Return a reason that names a rival place, for the model; empty if there is none."""
-    alone = len(_alone(indexed, hunk.old, best, within) - _core(hunk))
-    is_sure = alone >= _MIN_ALONE or (hunk.is_diff and alone and len(best.lines) > _MIN_ALONE)
-    lead = 0 if _is_told(hunk, best) else _LEAD - 1 if is_sure else _LEAD
+    unique = len(_unique_rows(indexed, hunk.old, best, within) - _removed_rows(hunk))
+    is_sure = unique >= _MIN_UNIQUE or (hunk.is_diff and unique and len(best.lines) > _MIN_UNIQUE)
+    lead = 0 if _line_number_agrees(hunk, best) else _LEAD - 1 if is_sure else _LEAD
     for one in others:
-        if one.apart - best.apart < lead and _is_elsewhere(hunk, one, best):
+        if one.differing_lines - best.differing_lines < lead and _is_elsewhere(hunk, one, best):
             return _TWO_PLACES.format(*(min(each.lines.values()) + 1 for each in (best, one)))
     return ""
 
 
 def _is_certain(indexed: IndexedText, hunk: Hunk, best: Alignment, within: range) -> bool:
     """Tell whether the evidence for a place outweighs the cost of the differences."""
-    old, file, core = hunk.old, indexed.file.lines, _core(hunk)
+    old, file, removed = hunk.old, indexed.file.lines, _removed_rows(hunk)
     keyed = indexed.keyed(folded)
-    is_told = _is_told(hunk, best)
+    is_at_line = _line_number_agrees(hunk, best)
     telling = {row for row in best.lines if weight(old[row]) == 1}
     if any(trimmed(old[row]) != trimmed(file[best.lines[row]]) for row in telling):
         # Other indentation and a differing line: probably a copy in another block.
         return False
-    alone = _alone(indexed, old, best, within)
-    cost = _CAME * len(best.came) + _cost(indexed, hunk, best, alone)
-    sure = len(alone - core)
-    kept = telling - core
+    unique = _unique_rows(indexed, old, best, within)
+    cost = _INSERTED_COST * len(best.inserted) + _cost(indexed, hunk, best, unique)
+    sure = len(unique - removed)
+    kept = telling - removed
     # The file's last line counts like a line that occurs only once.
-    is_end = keyed.numbers[-1] in {line for row, line in best.lines.items() if row not in alone}
-    evidence = sure + 0.5 * len(kept - alone) + is_end
-    if alone & core and len(kept) + is_end >= _MIN_ALONE:
+    is_end = keyed.numbers[-1] in {line for row, line in best.lines.items() if row not in unique}
+    evidence = sure + 0.5 * len(kept - unique) + is_end
+    if unique & removed and len(kept) + is_end >= _MIN_UNIQUE:
         evidence += 1
-    if is_told and (evidence >= cost or (kept and cost < _TOLD)):
+    if is_at_line and (evidence >= cost or (kept and cost < _MAX_COST_AT_LINE)):
         return True
     if hunk.is_diff:
         return evidence > cost + (0.5 if sure else 1.5)
-    return sure >= _MIN_ALONE and evidence >= 2 * cost
+    return sure >= _MIN_UNIQUE and evidence >= 2 * cost
 
 
-def _alone(indexed: IndexedText, old: list[str], best: Alignment, within: range) -> set[int]:
+def _unique_rows(indexed: IndexedText, old: list[str], best: Alignment, within: range) -> set[int]:
     """Return the matched old lines with enough text that occur only once in the file."""
     keyed = indexed.keyed(folded)
     return {
@@ -130,25 +134,25 @@ def _alone(indexed: IndexedText, old: list[str], best: Alignment, within: range)
     }
 
 
-def _cost(indexed: IndexedText, hunk: Hunk, best: Alignment, alone: set[int]) -> float:
+def _cost(indexed: IndexedText, hunk: Hunk, best: Alignment, unique: set[int]) -> float:
     old, file = hunk.old, indexed.file.lines
-    past, is_told = changes_of(hunk)[-1].high, _is_told(hunk, best)
+    past, is_at_line = changes_of(hunk)[-1].high, _line_number_agrees(hunk, best)
     ends = {min(_rows(best)), max(_rows(best))}
     cost = 0.0
-    for row in sorted(best.changed.keys() | best.gone):
+    for row in sorted(best.changed.keys() | best.missing):
         if weight(old[row]) < 1:
-            cost += 2 * _CAME
+            cost += 2 * _INSERTED_COST
             continue
         now = file[best.changed[row]] if row in best.changed else None
-        is_framed = bool(alone) and min(alone) < row < max(alone)
+        is_framed = bool(unique) and min(unique) < row < max(unique)
         is_beyond = hunk.is_diff and row >= past and not all(map(stripped, old[past:row]))
         fate = fate_of(
             old[row],
             now if now and weight(now) == 1 else None,
             old[row + 1 :],
-            is_beyond=is_beyond or (is_told and is_framed),
+            is_beyond=is_beyond or (is_at_line and is_framed),
         )
-        if row in ends and not (hunk.is_diff or is_told) and _is_doubtful(old[row], fate):
+        if row in ends and not (hunk.is_diff or is_at_line) and _is_doubtful(old[row], fate):
             return math.inf
         cost += COSTS[fate][0 if is_framed else 1]
     return cost
@@ -162,27 +166,28 @@ def _is_doubtful(line: str, fate: Fate) -> bool:
     return sum(map(str.isalnum, line)) <= _SHORT or fate not in ("grown", "reworded")
 
 
-def _is_held(indexed: IndexedText, hunk: Hunk, best: Alignment) -> bool:
+def _has_neighbours(indexed: IndexedText, hunk: Hunk, best: Alignment) -> bool:
     """Tell whether each change has the neighbouring lines that it needs.
 
     At least one neighbour has to be there, with no new line in between; next to replaced lines one
     new line is allowed. An addition needs both neighbours, or three matched lines in all.
     """
-    laid, known = best.lines | best.changed, indexed.keyed(folded).numbers
-    solid = sorted(_rows(best))
+    placed, known = best.lines | best.changed, indexed.keyed(folded).numbers
+    non_blank = sorted(_rows(best))
     for change in changes_of(hunk):
-        above = max((row for row in solid if row < change.low), default=-1)
-        below = min((row for row in solid if row >= change.high), default=-1)
-        inner = [row for row in solid if change.low <= row < change.high]
-        there = [row for row in (above, *inner, below) if row in laid]
+        above = max((row for row in non_blank if row < change.low), default=-1)
+        below = min((row for row in non_blank if row >= change.high), default=-1)
+        inner = [row for row in non_blank if change.low <= row < change.high]
+        there = [row for row in (above, *inner, below) if row in placed]
         new = [
-            sum(laid[one] < came < laid[two] for came in best.came) for one, two in pairwise(there)
+            sum(placed[one] < inserted < placed[two] for inserted in best.inserted)
+            for one, two in pairwise(there)
         ]
         if max(new, default=0) > bool(inner):
             return False
-        sides = (above in laid) + (below in laid)
-        sides += above < 0 and known[0] in laid.values()
-        sides += below < 0 and known[-1] in laid.values()
+        sides = (above in placed) + (below in placed)
+        sides += above < 0 and known[0] in placed.values()
+        sides += below < 0 and known[-1] in placed.values()
         if not sides or (not inner and sides < 2 and len(best.lines) < 3):
             return False
     return True
@@ -195,16 +200,16 @@ def _is_elsewhere(hunk: Hunk, one: Alignment, best: Alignment) -> bool:
 
 
 def _rows(best: Alignment) -> set[int]:
-    return best.lines.keys() | best.changed.keys() | best.gone
+    return best.lines.keys() | best.changed.keys() | best.missing
 
 
-def _is_told(hunk: Hunk, best: Alignment) -> bool:
+def _line_number_agrees(hunk: Hunk, best: Alignment) -> bool:
     """Tell whether the hunk's line number confirms the place."""
     row, line = min(best.lines.items())
     return hunk.line is not None and line - row == hunk.line - 1
 
 
-def _core(hunk: Hunk) -> set[int]:
+def _removed_rows(hunk: Hunk) -> set[int]:
     """Return the numbers of the non-blank old lines that the edit removes."""
     olds = [line for line in hunk.lines if line.sign != "+"]
     return {at for at, line in enumerate(olds) if line.sign == "-" and stripped(line.text)}

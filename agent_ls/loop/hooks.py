@@ -1,7 +1,7 @@
 """Runs the user's hooks, each with its own timeout; a failing hook never raises.
 
-``tool_hooks``, ``llm_hooks`` and ``turn_hooks`` act on the answers. Source: seed 002
-hooks, seed 003 hooks with its wishes for isolation and time limits.
+``tool_hooks``, ``llm_hooks`` and ``turn_hooks`` act on the answers. Source: S2
+hooks, S3 hooks with its wishes for isolation and time limits.
 """
 
 from __future__ import annotations

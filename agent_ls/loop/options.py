@@ -23,7 +23,7 @@ class ModelOptions(Record):
 
 
 class LoopOptions(Record):
-    """How the machine itself runs. Source: seeds 000 and 001."""
+    """How the machine itself runs. Source: S0 and S1."""
 
     parallel: bool = True
     """Run independent calls at the same time."""
@@ -68,8 +68,8 @@ class LoopOptions(Record):
     max_wrong_outputs: int = 3
     """Final outputs that do not fit the user's schema, before the turn ends as unverified."""
     max_denials: int = 3
-    """Answers in a row with a call that the user refused, also by a rule or a hook, before they are
-    asked how to go on; 0: never. What agent-ls refuses by itself does not count."""
+    """Answers in a row with a call that the user refused without a word, also by a rule or a hook,
+    before they are asked how to go on; 0: never. What agent-ls refuses by itself does not count."""
     compact_to_share: float = Field(default=0.5, gt=0, le=1)
     """Part of the window that a compaction aims at; of the present size where none is known."""
     compact_hard_share: float = Field(default=0.95, gt=0, le=1)

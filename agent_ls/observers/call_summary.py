@@ -1,6 +1,6 @@
 """Summarises a call in one short line, for logs.
 
-Source: seed 002, argument summarizer.
+Source: S2, argument summarizer.
 """
 
 from __future__ import annotations

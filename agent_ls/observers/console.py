@@ -1,6 +1,6 @@
 """The technical console: events and log records that the human log leaves out, for debugging.
 
-Each event is one line with its fields. Source: seed 002, "Technical console".
+Each event is one line with its fields. Source: S2, "Technical console".
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Watches a turn from outside the loop and alerts when it makes no progress.
 
 It reads the journal like any other reader and only emits alerts; a check acts on them.
-Source: seed 004, dual monitoring.
+Source: S4, dual monitoring.
 """
 
 from __future__ import annotations

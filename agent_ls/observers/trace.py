@@ -2,7 +2,7 @@
 
 Only data types; ``tracing.py`` fills them from a journal. Times are wall-clock milliseconds since
 1970; if the clock was set back, a duration is 0.
-Source: seed 003, "LoopTrace": input summary, hook latency, finish reason, for each round.
+Source: S3, "LoopTrace": input summary, hook latency, finish reason, for each round.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from agent_ls.providers.device_flow import (
     SignInFailed,
     failed,
     fields_of,
-    object_in,
+    parse_object,
     refused,
     words_of,
 )
@@ -111,11 +111,11 @@ class ChatGpt:
                 "scope": "openid profile email",
             }
             tokens = _granted(self.client.post(self.endpoints.token, json=body), "access_token")
-            write(_json(_record({**object_in(text), **_present(tokens)})))
+            write(_json(_record({**parse_object(text), **_present(tokens)})))
             return as_text(tokens["access_token"])
 
     def _valid(self) -> str:
-        fields = object_in(_text(self.file))
+        fields = parse_object(_text(self.file))
         token = as_text(fields.get("access_token"))
         ends_s = as_count(fields.get("expires_at")) or as_count(_claims(token).get("exp"))
         return token if ends_s > _now_s() + _EARLY_S else ""
@@ -199,7 +199,7 @@ class Copilot:
             return as_text(key["token"])
 
     def _valid(self) -> str:
-        fields = object_in(_text(self.key_file))
+        fields = parse_object(_text(self.key_file))
         is_valid = as_count(fields.get("expires_at")) > _now_s() + _EARLY_S
         return as_text(fields.get("token")) if is_valid and _text(self.access_file) else ""
 
@@ -259,7 +259,7 @@ def _claims(token: str) -> Object:
     """Return what a JSON web token says; it is not verified, as it came from its maker."""
     parts = token.split(".")
     try:
-        return object_in(base64.urlsafe_b64decode(parts[1] + "==").decode())
+        return parse_object(base64.urlsafe_b64decode(parts[1] + "==").decode())
     except (IndexError, ValueError):
         return {}
 

@@ -147,7 +147,7 @@ def failed(text: str) -> SignInFailed:
 
 def fields_of(response: httpx.Response) -> Object:
     """Return the object in an answer; empty if it holds none."""
-    return object_in(response.text)
+    return parse_object(response.text)
 
 
 def words_of(response: httpx.Response) -> str:
@@ -159,7 +159,7 @@ def words_of(response: httpx.Response) -> str:
     return clean(f"{messages} {codes}".strip(), ())
 
 
-def object_in(text: str) -> Object:
+def parse_object(text: str) -> Object:
     """Return the JSON object that a text is; empty if it is none."""
     try:
         return as_object(json.loads(text))

@@ -57,7 +57,7 @@ def with_abilities(model: ListedModel, told: Object) -> ListedModel:
 
 
 def _has(words: dict[str, set[str]], wanted: frozenset[str], places: frozenset[str]) -> bool | None:
-    """Say whether one of these words stands in a place; None if no place would have it."""
+    """Say whether a server names one of these words; None if it fills in none of the places."""
     if any(wanted & one for one in words.values()):
         return True
     return False if any(words[place] for place in places) else None

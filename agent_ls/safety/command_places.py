@@ -39,7 +39,7 @@ from agent_ls.safety.shell import (
 )
 from agent_ls.safety.text import visible_line
 from agent_ls.safety.view_table import EDITS, READERS, RUN_OTHERS, WORK
-from agent_ls.safety.views import deletes_widely, view_words
+from agent_ls.safety.views import classify_words, deletes_widely
 
 Use = Literal["read", "write", "delete", "any"]
 """What a program does with a place, as far as its name tells."""
@@ -168,7 +168,7 @@ def _use(part: Part) -> Use:
     # `find -delete` asks, as a wide deletion does, and writes none the less.
     is_reader = part.name in READERS
     if names & _WRITERS or (
-        is_reader and view_words(part.words, Path("/"), ()).kind != "read-only"
+        is_reader and classify_words(part.words, Path("/"), ()).kind != "read-only"
     ):
         return "write"
     return "read" if is_reader or part.name in WORK or part.name == "git" else "any"

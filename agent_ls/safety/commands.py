@@ -19,8 +19,8 @@ from agent_ls.safety.catastrophes import catastrophe
 from agent_ls.safety.command_places import judge_places
 from agent_ls.safety.git_config import CLEAN_GIT, HELD_GIT
 from agent_ls.safety.named_programs import is_plain_read
-from agent_ls.safety.view_table import Sorting
-from agent_ls.safety.views import sort_text
+from agent_ls.safety.view_table import CommandClass
+from agent_ls.safety.views import classify
 
 CommandVerdict = Allow | Ask | Deny
 COMMAND_TOOL = "run_command"
@@ -83,17 +83,17 @@ def decide_command(
         return Deny(f"This command is never run: {destroyed}.")
     try:
         if boundary == "sandbox" and not is_outside:
-            return _held(sort_text(command, cwd, roots), edits=edits)
+            return _held(classify(command, cwd, roots), edits=edits)
         if is_plain_read(command, cwd, roots):
             return Allow(reads_only=True)
         if found := judge_places(command, cwd, roots):
             return found if isinstance(found, Deny) else Ask(found, broad=False)
-        return Ask(_WITHOUT[boundary], broad=not sort_text(command, cwd, roots).is_alone)
+        return Ask(_WITHOUT[boundary], broad=not classify(command, cwd, roots).must_ask)
     except (OSError, ValueError) as error:
         return Ask(f"The command cannot be checked: {error}.", broad=False)
 
 
-def _held(found: Sorting, *, edits: bool) -> CommandVerdict:
+def _held(found: CommandClass, *, edits: bool) -> CommandVerdict:
     match found.kind:
         case "read-only":
             return Allow(reads_only=True)
@@ -103,4 +103,4 @@ def _held(found: Sorting, *, edits: bool) -> CommandVerdict:
             # With consent git may write its own folder.
             return Allow(consent="mode")
         case _:
-            return Ask(f"It asks because {found.reason}.", broad=not found.is_alone)
+            return Ask(f"It asks because {found.reason}.", broad=not found.must_ask)

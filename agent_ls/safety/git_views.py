@@ -7,14 +7,21 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 from agent_ls.safety.text import words
-from agent_ls.safety.view_table import READ_ONLY, TABLE, Sorting, each, operands_of, shown
+from agent_ls.safety.view_table import (
+    READ_ONLY,
+    TABLE,
+    CommandClass,
+    operands_of,
+    shown,
+    split_rows,
+)
 
-_GIT = {name: frozenset(found) for name, found in each(TABLE["git"]).items()}
-_LOSES, _KEEPS, _DRY = (each(TABLE["git"][k]) for k in ("loses", "keeps", "dry"))
+_GIT = {name: frozenset(found) for name, found in split_rows(TABLE["git"]).items()}
+_LOSES, _KEEPS, _DRY = (split_rows(TABLE["git"][k]) for k in ("loses", "keeps", "dry"))
 _WITH_VALUE = words("-C -c --git-dir --work-tree --namespace --exec-path")
 
 
-def sort_git(rest: Sequence[str]) -> Sorting:
+def classify_git(rest: Sequence[str]) -> CommandClass:
     """Sort git by the words behind its name."""
     operands = operands_of(rest, _WITH_VALUE)
     sub = operands[0] if operands else ""
@@ -35,9 +42,9 @@ def sort_git(rest: Sequence[str]) -> Sorting:
         if is_asked and not (sub == "stash" and not names):
             return READ_ONLY
     if sub in _GIT["edit"] and (kept or not lost):
-        return Sorting("edit", f"git {sub} changes the repository")
+        return CommandClass("edit", f"git {sub} changes the repository")
     why = "may lose work" if lost and not kept else "does more than to read"
-    return Sorting("ask", f"git {shown(sub)} {why}")
+    return CommandClass("ask", f"git {shown(sub)} {why}")
 
 
 def _is_option(given: str, wanted: str) -> bool:

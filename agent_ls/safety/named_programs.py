@@ -17,7 +17,7 @@ from agent_ls.safety.plain_reads import reads_plainly
 from agent_ls.safety.shell import SHELLS, UNKNOWN, Part, base_name, read_parts, scripts_in
 from agent_ls.safety.text import has_hidden
 from agent_ls.safety.view_table import RUN_OTHERS, WRAPPERS
-from agent_ls.safety.views import view_words
+from agent_ls.safety.views import classify_words
 
 _MAX_DEPTH = 3
 _MAX_WRAPPED = 100
@@ -120,5 +120,5 @@ def _is_free(
 ) -> bool:
     """Say whether a program needs no rule."""
     if is_held:
-        return view_words(words, folders[0], roots).kind in ("read-only", "workspace-write")
+        return classify_words(words, folders[0], roots).kind in ("read-only", "workspace-write")
     return all(reads_plainly(words, one, roots) for one in folders)

@@ -10,7 +10,7 @@ from agent_ls.domain.rules import PatternRule
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.named_programs import is_covered
 from agent_ls.safety.paths import is_inside
-from agent_ls.safety.view_table import OFFERED
+from agent_ls.safety.view_table import PREFIX_RULES
 
 _MAX_WORDS = 3
 _PLAIN = re.compile(r"(?:\./)?[\w@+:][\w@+:.-]*")
@@ -45,7 +45,7 @@ def is_offered(rule: PatternRule) -> bool:
 
 def _prefix(values: Sequence[str]) -> tuple[str, ...] | None:
     """Return the program, with its subcommand and target if it has them."""
-    kinds = OFFERED.get(values[0].removeprefix("./"), ())
+    kinds = PREFIX_RULES.get(values[0].removeprefix("./"), ())
     first = values[1].lower() if len(values) > 1 else ""
     if not kinds or kinds[0] == "script":
         return None

@@ -14,24 +14,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.safety.git_views import sort_git
+from agent_ls.safety.git_views import classify_git
 from agent_ls.safety.paths import is_inside, real_path
 from agent_ls.safety.shell import SHELLS, TEMPORARY, UNKNOWN, Part, ShellText, base_name, read_parts
 from agent_ls.safety.text import words
 from agent_ls.safety.view_table import (
-    ALONE,
+    ALWAYS_ASK,
     EDIT_LISTS,
     EDITS,
     READ_ONLY,
     READER_CHANGES,
-    READER_WORDS,
     READERS,
+    READERS_WITH_WORDS,
     TABLE,
     WORK,
     WORKSPACE_WRITE,
     WRAPPERS,
+    CommandClass,
     Kind,
-    Sorting,
     operands_of,
     shown,
 )
@@ -64,23 +64,23 @@ _WIDE = re.compile(r"(?:\.{0,2}/)*(?:\.{1,2}|\*+)?|~.*|\0[/*].*")
 _ORDER: Sequence[Kind] = ("read-only", "workspace-write", "edit", "ask")
 
 
-def sort_text(text: str, cwd: Path, roots: Sequence[Root], depth: int = 0) -> Sorting:
+def classify(text: str, cwd: Path, roots: Sequence[Root], depth: int = 0) -> CommandClass:
     """Sort a shell text. Looks at the disk for what npx and the like would fetch, and for links."""
     if not text.strip():
-        return Sorting("ask", "it is empty", is_alone=True)
+        return CommandClass("ask", "it is empty", must_ask=True)
     if _CONTROL.search(text):
-        return Sorting("ask", "it holds characters that cannot be seen", is_alone=True)
+        return CommandClass("ask", "it holds characters that cannot be seen", must_ask=True)
     found = read_parts(text)
     if found is None:
-        return Sorting("ask", "its text cannot be read")
+        return CommandClass("ask", "its text cannot be read")
     sorter = _Sorter(found, cwd, tuple(roots), depth)
     sorted_ = [sorter.part(part) for part in found.parts]
     sorted_ += [WORKSPACE_WRITE] * bool(found.writes)
-    alone = next((one for one in sorted_ if one.is_alone), None)
+    alone = next((one for one in sorted_ if one.must_ask), None)
     return alone or max(sorted_, key=lambda one: _ORDER.index(one.kind), default=READ_ONLY)
 
 
-def view_words(words: Sequence[str], cwd: Path, roots: Sequence[Root]) -> Sorting:
+def classify_words(words: Sequence[str], cwd: Path, roots: Sequence[Root]) -> CommandClass:
     """Sort one program by its words alone."""
     return _Sorter(ShellText(()), cwd, tuple(roots), 0).part(Part(tuple(words)))
 
@@ -123,23 +123,23 @@ class _Sorter:
     roots: tuple[Root, ...]
     depth: int
 
-    def part(self, part: Part) -> Sorting:
+    def part(self, part: Part) -> CommandClass:
         name = part.name
         if part.name in SHELLS:
             return self._shell(part)
         if part.fed_by == "program" and _reads_program(part):
-            return Sorting("ask", f"{name} runs what another program prints", is_alone=True)
+            return CommandClass("ask", f"{name} runs what another program prints", must_ask=True)
         return self._words(part.words) if name not in self.text.functions else READ_ONLY
 
-    def _words(self, words: Sequence[str], wrapped: int = 0) -> Sorting:
+    def _words(self, words: Sequence[str], wrapped: int = 0) -> CommandClass:
         """Sort a program by its words; ``wrapped`` counts the programs that start it."""
         if wrapped > _MOST_WRAPPED:
-            return Sorting("ask", "it nests too many programs")
+            return CommandClass("ask", "it nests too many programs")
         name, rest = base_name(words[0]), tuple(words[1:])
         if UNKNOWN in words[0] or re.search(r"[*?\[{~]", name.replace("[", "", 1)):
-            return Sorting("ask", "only the running shell knows which program it starts")
-        if name in ALONE:
-            return Sorting("ask", f"{name} gives it other rights", is_alone=True)
+            return CommandClass("ask", "only the running shell knows which program it starts")
+        if name in ALWAYS_ASK:
+            return CommandClass("ask", f"{name} gives it other rights", must_ask=True)
         if wrapper := _wrapper(words):
             return self._wrapped(wrapper, words, wrapped)
         if name in SHELLS:
@@ -150,15 +150,15 @@ class _Sorter:
             return self._client(name, rest)
         return _sorted_by_table(words[0], rest, self.cwd, self.roots)
 
-    def _reader(self, name: str, rest: Sequence[str], wrapped: int) -> Sorting:
+    def _reader(self, name: str, rest: Sequence[str], wrapped: int) -> CommandClass:
         changing = READER_CHANGES.get(name, ())
         if any(one.startswith(changing) for one in rest if changing):
             is_wide = "-delete" in rest and not _NARROWING & set(rest)
-            return _finds_all(name) if is_wide else Sorting("edit", f"{name} changes files")
+            return _finds_all(name) if is_wide else CommandClass("edit", f"{name} changes files")
         runs = [at for at, one in enumerate(rest) if one in ("-exec", "-execdir", "-ok", "-x")]
         if name in ("find", "fd", "fdfind") and runs:
             if len(runs) > 1:
-                return Sorting("ask", f"{name} runs several programs")
+                return CommandClass("ask", f"{name} runs several programs")
             inner = rest[runs[0] + 1 :]
             found = self._words(inner, wrapped + 1) if inner else READ_ONLY
             return found if found.kind != "edit" or _NARROWING & set(rest) else _finds_all(name)
@@ -166,25 +166,25 @@ class _Sorter:
             return self._words(rest, wrapped + 1)
         return READ_ONLY
 
-    def _wrapped(self, wrapper: str, words: Sequence[str], wrapped: int) -> Sorting:
+    def _wrapped(self, wrapper: str, words: Sequence[str], wrapped: int) -> CommandClass:
         """Sort what a wrapper starts.
 
         A word behind an option may be its value. So all words are sorted up to the first that can
         be none, and the strictest that a table names counts.
         """
         rest, last = words[len(wrapper.split()) :], ""
-        named: list[Sorting] = []
-        other: Sorting | None = None
+        named: list[CommandClass] = []
+        other: CommandClass | None = None
         for at, word in enumerate(rest[:_MOST_WORDS]):
             option, last = last, word
             may_be_value = option.startswith("-") and option != "-m"
             if re.match(r"-|\w+=|\d+[smhd]?$", word):
                 continue
             if wrapper in _FETCHING and not self._is_installed(word):
-                return Sorting("ask", f"{shown(word)} is not installed in the workspace")
+                return CommandClass("ask", f"{shown(word)} is not installed in the workspace")
             module = ("python", "-m") if option == "-m" else ()
             found = self._words((*module, *rest[at:]), wrapped + 1)
-            if found.kind == "ask" and not found.is_alone and (may_be_value or named):
+            if found.kind == "ask" and not found.must_ask and (may_be_value or named):
                 other = other or found
             else:
                 named.append(found)
@@ -200,22 +200,22 @@ class _Sorter:
             if "/" not in name and UNKNOWN not in name
         )
 
-    def _shell(self, part: Part) -> Sorting:
+    def _shell(self, part: Part) -> CommandClass:
         """Sort what a shell runs: a text behind ``-c``, a file, or its input."""
         rest = part.words[1:]
         if any(one in _CHECKS for one in rest):
             return READ_ONLY
         if script := _script(rest):
             if UNKNOWN in script or self.depth >= _MOST_DEPTH:
-                return Sorting("ask", f"only the running shell knows what {part.name} runs")
-            return sort_text(script, self.cwd, self.roots, self.depth + 1)
+                return CommandClass("ask", f"only the running shell knows what {part.name} runs")
+            return classify(script, self.cwd, self.roots, self.depth + 1)
         if any(not one.startswith(("-", "+")) for one in rest):
             return WORKSPACE_WRITE
         if part.fed_by == "text":
             return WORKSPACE_WRITE
-        return Sorting("ask", f"{part.name} runs what another program prints", is_alone=True)
+        return CommandClass("ask", f"{part.name} runs what another program prints", must_ask=True)
 
-    def _client(self, name: str, rest: Sequence[str]) -> Sorting:
+    def _client(self, name: str, rest: Sequence[str]) -> CommandClass:
         """Sort what asks a server: of the command's own only, as it has no other network."""
         goals = [
             one
@@ -224,7 +224,7 @@ class _Sorter:
             and re.match(r"\w+://|[\w-]+(?:\.[\w-]+)+|localhost", one)
         ] or [one for one in rest if "://" in one]
         is_own = bool(goals) and all(map(_LOCAL.fullmatch, goals)) and self.text.has_background
-        return WORKSPACE_WRITE if is_own else Sorting("ask", f"{name} needs a network")
+        return WORKSPACE_WRITE if is_own else CommandClass("ask", f"{name} needs a network")
 
 
 def _wrapper(words: Sequence[str]) -> str:
@@ -250,15 +250,15 @@ def _script(rest: Sequence[str]) -> str:
 
 def _sorted_by_table(
     program: str, rest: Sequence[str], cwd: Path, roots: Sequence[Root]
-) -> Sorting:
+) -> CommandClass:
     """Sort a program that starts no other one."""
     name = base_name(program)
     if len(rest) == 1 and rest[0] in _VERSIONS:
         return READ_ONLY
-    if rest and rest[0] in READER_WORDS.get(name, ()):
+    if rest and rest[0] in READERS_WITH_WORDS.get(name, ()):
         return READ_ONLY
     if name == "git":
-        return sort_git(rest)
+        return classify_git(rest)
     return _edit(name, rest, cwd, roots) if name in EDITS else _work(program, rest)
 
 
@@ -270,36 +270,36 @@ def _reads_program(part: Part) -> bool:
     return kinds[0] == "script" and not is_given
 
 
-def _finds_all(name: str) -> Sorting:
-    return Sorting("ask", f"{name} changes all that it finds")
+def _finds_all(name: str) -> CommandClass:
+    return CommandClass("ask", f"{name} changes all that it finds")
 
 
-def _edit(name: str, rest: Sequence[str], cwd: Path, roots: Sequence[Root]) -> Sorting:
+def _edit(name: str, rest: Sequence[str], cwd: Path, roots: Sequence[Root]) -> CommandClass:
     if any(one in EDIT_LISTS.get(name, ()) for one in rest):
         return READ_ONLY
     if wide := deletes_widely((name, *rest), cwd, roots):
-        return Sorting("ask", wide)
+        return CommandClass("ask", wide)
     if name == "rsync" and any(one.startswith("--del") for one in rest):
-        return Sorting("ask", "rsync deletes what the source lacks")
+        return CommandClass("ask", "rsync deletes what the source lacks")
     if name == "rsync" and any(re.match(r"(?:[\w.-]+@)?[\w.-]+:", one) for one in rest):
-        return Sorting("ask", "rsync reaches another machine")
-    return Sorting("edit", f"{name} changes files")
+        return CommandClass("ask", "rsync reaches another machine")
+    return CommandClass("edit", f"{name} changes files")
 
 
-def _work(program: str, rest: Sequence[str]) -> Sorting:
+def _work(program: str, rest: Sequence[str]) -> CommandClass:
     """Sort a program that tests, builds or runs the project."""
     name = base_name(program)
     kinds = WORK.get(name) or WORK.get(re.sub(r"[\d.]+$", "", name))
     if kinds is None:
         is_own = not program.startswith(("/", "~")) or program.startswith(TEMPORARY)
         is_path = "/" in program and is_own
-        unknown = Sorting("ask", f"{shown(name)} is not known to only read, test or build")
+        unknown = CommandClass("ask", f"{shown(name)} is not known to only read, test or build")
         return WORKSPACE_WRITE if is_path else unknown
     operands = operands_of(rest, _WITH_VALUE)
     if kinds[0] == "script":
         module = rest[rest.index("-m") + 1] if "-m" in rest[:-1] else ""
         if {module, module.partition(".")[0]} & _MODULES:
-            return Sorting("ask", f"{name} -m {module} is no part of a project")
+            return CommandClass("ask", f"{name} -m {module} is no part of a project")
         return WORKSPACE_WRITE
     if kinds == ("*",):
         return WORKSPACE_WRITE
@@ -311,12 +311,12 @@ def _work(program: str, rest: Sequence[str]) -> Sorting:
         return _named(operands[1:2])
     if first in kinds:
         return WORKSPACE_WRITE
-    return Sorting("ask", f"{shown(' '.join((name, first)).strip())} is no test or build")
+    return CommandClass("ask", f"{shown(' '.join((name, first)).strip())} is no test or build")
 
 
-def _named(targets: Sequence[str]) -> Sorting:
+def _named(targets: Sequence[str]) -> CommandClass:
     """Sort by the names of targets or scripts, which say if one installs, deploys or publishes."""
     for target in targets:
         if _REFUSED & set(re.split(r"[^a-z]+", target.lower())):
-            return Sorting("ask", f"{shown(target)} is more than a test or a build")
+            return CommandClass("ask", f"{shown(target)} is more than a test or a build")
     return WORKSPACE_WRITE

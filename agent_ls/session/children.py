@@ -1,7 +1,7 @@
 """The sub-agents of one session; each has its own session, journal and turn.
 
 Owns their start and end. ``child_time`` limits their time, their services what they may do, and
-``AgentLimits`` what they may spend. Source: seed 000 sub-agents, budget pool, blackboard.
+``AgentLimits`` what they may spend. Source: S0 sub-agents, budget pool, blackboard.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Repairs a turn that was interrupted by its process's death, so that it can be resumed.
 
 A started write or command is never repeated automatically. For an edit, the file proves whether it
-happened. Source: decisions on crash safety, seed 002 resume.
+happened. Source: decisions on crash safety, S2 resume.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from agent_ls.loop.state.recorder import Recorder
 from agent_ls.loop.state.state import CallState, TurnState
 
 _UNKNOWN = (
-    "The process died while this ran: its outcome is unknown. Verify what it did before "
-    "you repeat it."
+    "agent-ls itself ended while this call ran, so its outcome is unknown. Check what it did "
+    "before you repeat it."
 )
-_APPLIED = "The process died right after this edit; the file shows that it was applied."
-_NOT_BEGUN = "The process died before this edit; the file was not changed."
+_APPLIED = "agent-ls itself ended right after this edit; the file shows that it was applied."
+_NOT_BEGUN = "agent-ls itself ended before this edit; the file was not changed."
 
 
 async def repair(recorder: Recorder, workspace: Workspace, blobs: Blobs) -> None:

@@ -2,7 +2,7 @@
 
 A ``Cursor`` keeps what projecting the next event needs from the session's earlier events, so that
 no row has to be read. Texts are shortened; the journal has them in full.
-Source: seed 004, "Step Structure", "Tool Execution", "Database Schema" and "TaskState".
+Source: S4, "Step Structure", "Tool Execution", "Database Schema" and "TaskState".
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from agent_ls.domain import events as ev
 from agent_ls.domain.calls import Effect, ErrorKind
 from agent_ls.domain.confidence import judgement_in
-from agent_ls.domain.plain_json import object_in
+from agent_ls.domain.plain_json import parse_arguments
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.evidence.progress import Progress
@@ -324,7 +324,7 @@ class Projection:
             self._step(cursor.step_id, validation=[*cursor.validation])
 
     def _call_started(self, event: ev.ToolCallStarted) -> None:
-        command = object_in(event.arguments_json).get("command")
+        command = parse_arguments(event.arguments_json).get("command")
         if event.effect is Effect.EXECUTE and isinstance(command, str):
             self.cursor.commands[event.call_id] = cut(command, _SUMMARY_CHARACTERS)
 

@@ -3,7 +3,7 @@
 ``events`` is the truth. ``sessions``, ``executions``, ``steps``, ``calls`` and ``approvals`` are
 projections of it (``projections.py``), for lists, audits and cost queries. ``batches`` and
 ``batch_tasks`` are the queue of ``agent-ls batch`` (``batch_queue.py``).
-Source: seed 004, "Database Schema": its two tables are ``executions`` and ``steps`` here.
+Source: S4, "Database Schema": its two tables are ``executions`` and ``steps`` here.
 A change here needs a migration; a test compares the two.
 """
 

@@ -1,6 +1,6 @@
 """What an event says about the worth of a step: exit codes, checkers, gates and judgements.
 
-Source: seed 004, "Step Structure" (validation of a step).
+Source: S4, "Step Structure" (validation of a step).
 """
 
 from __future__ import annotations

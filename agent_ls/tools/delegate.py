@@ -32,7 +32,7 @@ class DelegateArguments(Arguments):
 
 @dataclass(frozen=True, slots=True)
 class Delegate(PlainTool):
-    """Starts a sub-agent and waits for its report. Source: seeds 000 and 002."""
+    """Starts a sub-agent and waits for its report. Source: S0 and S2."""
 
     name: ClassVar[str] = "delegate"
     description: ClassVar[str] = (

@@ -65,6 +65,6 @@ class DeleteFile(EditTool):
             line = flattened(read).count("\n", 0, changed[0].start) + 1
             raise ToolError(
                 f"{path} was not deleted. It changed since you read it, at line {line}: "
-                "read it again, and delete it if it is still to go."
+                "read it again, and delete it then if it should still be deleted."
             )
         return file

@@ -32,7 +32,7 @@ class FinalOutputArguments(Arguments):
 class FinalOutput(PlainTool):
     """Takes the turn's result; offered only when the user gave a schema for it.
 
-    Source: seed 001, final output: it ends the turn even beside other calls; null means go on.
+    Source: S1, final output: it ends the turn even beside other calls; null means go on.
     """
 
     name: ClassVar[str] = "final_output"

@@ -21,7 +21,7 @@ class ListDirArguments(Arguments):
 
     words: ClassVar[str] = "list_dir"
 
-    path: FilePath = Field(".", description="Folder; else the workspace.")
+    path: FilePath = Field(".", description="Folder to list; by default the workspace.")
 
 
 @dataclass(frozen=True, slots=True)

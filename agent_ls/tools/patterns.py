@@ -34,7 +34,7 @@ async def read_pattern(
     pattern = PathPattern(text, folder="" if below == "." else below, tops=tops)
     if pattern.is_empty:
         raise ToolError(
-            f"{text!r} is no pattern for names. Give one such as *.py or src/**.",
+            f"{text!r} is not a file pattern. Give one such as *.py or src/**.",
             ErrorKind.STRUCTURAL,
         )
     if not pattern.is_open:
@@ -66,7 +66,7 @@ def _through_links(text: str, workspace: Workspace) -> str:
 async def why_nothing(pattern: PathPattern, workspace: Workspace) -> str:
     """Return how a pattern that fits no file was read, and which files nearly fit."""
     names = await workspace.files(".")
-    said = f"Read as: {visible_line(pattern.reading)}, {_counted_from(pattern)}."
+    said = f"Read as: {visible_line(pattern.reading)}, {_relative_to(pattern)}."
     if gone := await _unlisted(pattern, names, workspace):
         real = workspace.shown(workspace.locate(gone)[1])
         if real and real != gone:
@@ -77,12 +77,12 @@ async def why_nothing(pattern: PathPattern, workspace: Workspace) -> str:
     if not near:
         return f"{said} Ignored files are left out."
     more = f" and {count - len(near)} more" if count > len(near) else ""
-    return f"{said} Nearly: {', '.join(map(visible_line, near))}{more}."
+    return f"{said} Similar: {', '.join(map(visible_line, near))}{more}."
 
 
-def _counted_from(pattern: PathPattern) -> str:
-    below = f"{visible_line(pattern.folder)}/ and from " if pattern.folder else ""
-    return f"counted from {below}the top"
+def _relative_to(pattern: PathPattern) -> str:
+    below = f"{visible_line(pattern.folder)}/ or to " if pattern.folder else ""
+    return f"relative to {below}the workspace"
 
 
 async def _unlisted(pattern: PathPattern, names: Sequence[str], workspace: Workspace) -> str:
@@ -114,11 +114,11 @@ def _nearly(pattern: PathPattern, names: Sequence[str]) -> tuple[list[str], int]
 
 
 def _near(pattern: PathPattern, names: Sequence[str]) -> Iterator[list[str]]:
-    """Yield what fits with other letters, deeper, elsewhere, and with a similar name."""
+    """Yield what fits in another case, deeper, elsewhere, and with a similar name."""
     yield PathPattern(pattern.text, pattern.folder, pattern.tops, is_cased=False).filter(names)
     yield pattern.filter(names, also_below=True)
-    lasts = {one.rstrip("/").rpartition("/")[2] for one in pattern.spellings}
-    lasts -= set(_ANY_NAME)
+    ends = dict.fromkeys(one.rstrip("/").rpartition("/")[2] for one in pattern.spellings)
+    lasts = [one for one in ends if one not in _ANY_NAME]
     for last in lasts:
         yield PathPattern(f"**/{last}", is_cased=False).filter(names)
     for last in filter(is_plain, lasts):

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 
 from agent_ls.loop.ports.clock import Clock
-from agent_ls.loop.ports.meter import Consumption
+from agent_ls.loop.ports.meter import ResourceUsage
 
 _FRESH_S = 5.0
 """Cache time, because looking at all processes is slow."""
@@ -25,10 +25,10 @@ class ProcessMeter:
     def __init__(self, clock: Clock, folders: Callable[[], Iterable[Path]] = tuple) -> None:
         self._clock = clock
         self._folders = folders
-        self._last: Consumption | None = None
+        self._last: ResourceUsage | None = None
         self._at_s = 0.0
 
-    async def measure(self) -> Consumption:
+    async def measure(self) -> ResourceUsage:
         """Return the consumption, at most some seconds old; never raises."""
         now_s = self._clock.monotonic_s()
         if self._last is None or now_s - self._at_s >= _FRESH_S:
@@ -37,7 +37,7 @@ class ProcessMeter:
         return self._last
 
 
-def measured(folders: Iterable[Path] = ()) -> Consumption:
+def measured(folders: Iterable[Path] = ()) -> ResourceUsage:
     """Return the total memory and CPU time, and the most descriptors of a single process.
 
     ``folders`` are places on the disks that are written to.
@@ -56,11 +56,11 @@ def measured(folders: Iterable[Path] = ()) -> Consumption:
             continue
     gone = own.cpu_times()
     cpu += getattr(gone, "children_user", 0.0) + getattr(gone, "children_system", 0.0)
-    return Consumption(
+    return ResourceUsage(
         memory_bytes=memory,
         cpu_s=cpu,
         descriptors=descriptors,
-        max_descriptors=_limit(),
+        descriptor_limit=_limit(),
         free_disk_bytes=min(_free(folders), default=None),
     )
 

@@ -1,7 +1,7 @@
 """Cache of file texts, valid while the file on disk is unchanged.
 
 An entry is valid only while the file's identity, size and times are the same, so no invalidation
-is needed. All agents of a process share it. Source: seed 000, shared file cache.
+is needed. All agents of a process share it. Source: S0, shared file cache.
 """
 
 from __future__ import annotations

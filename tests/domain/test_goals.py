@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent_ls.domain.errors import SettingsError
-from agent_ls.domain.goals import Criterion, Goal, goal_in, parse_goal, typed
+from agent_ls.domain.goals import Criterion, Goal, goal_in, parse_goal, split_goal
 
 _TOML = """
 goal = "The parser is twice as fast."
@@ -106,7 +106,7 @@ def test_a_prompt_may_say_its_goal_itself(prompt: str, expected: Goal | None) ->
 
 
 def test_only_a_goal_that_was_typed_is_one() -> None:
-    assert typed("Tidy up.") == ("Tidy up.", None)
-    words, goal = typed("/goal Tidy up.\n$ make test")
+    assert split_goal("Tidy up.") == ("Tidy up.", None)
+    words, goal = split_goal("/goal Tidy up.\n$ make test")
     assert words == ""
     assert goal == Goal(text="Tidy up.", tests=("make test",))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_ls.domain.json_answers import object_in, texts_of
+from agent_ls.domain.json_answers import first_object, texts_of
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from agent_ls.domain.json_answers import object_in, texts_of
     ],
 )
 def test_an_object_is_found_in_three_ways(text: str, expected: object) -> None:
-    assert object_in(text) == expected
+    assert first_object(text) == expected
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from agent_ls.domain import events as e
 from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
-from agent_ls.domain.plain_json import MAX_DEPTH, object_in, plain_json, softened
+from agent_ls.domain.plain_json import MAX_DEPTH, parse_arguments, plain_json, softened
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.calls.arguments import plan_call
 from agent_ls.loop.evidence.fingerprints import fingerprint
@@ -52,7 +52,7 @@ def test_stored_arguments_of_any_kind_are_shown(name: str) -> None:
     assert call_title("t", text) == "t"
     assert summary_of("t", text)
     assert fingerprint("t", text)
-    assert object_in(text) == {}
+    assert parse_arguments(text) == {}
 
 
 @pytest.mark.parametrize("text", ['{"a": 1.5e300}', '{"a": "😀"}', _nested(MAX_DEPTH - 1), "[]"])

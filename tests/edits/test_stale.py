@@ -336,7 +336,7 @@ def test_a_short_end_that_differs_needs_a_line_number(line: int | None, is_place
     placed = place(text, [EditRequest(old, old.replace("handle", "knob"), line)])
     if not is_placed:
         assert isinstance(placed, Refused), apply_replacements(text, placed)
-        assert "too little of the rest" in placed.reason
+        assert "too few of the other lines" in placed.reason
         return
     assert not isinstance(placed, Refused), placed.reason
     assert apply_replacements(text, placed) == text.replace("handle", "knob")
@@ -345,7 +345,7 @@ def test_a_short_end_that_differs_needs_a_line_number(line: int | None, is_place
 @pytest.mark.parametrize(
     "text, hunks, words",
     [
-        (_SIX.replace("pull(lever)", "pull(rope)"), _TURN, "too little of the rest"),
+        (_SIX.replace("pull(lever)", "pull(rope)"), _TURN, "too few of the other lines"),
         (
             _SIX.replace("push(button)", "push(it)"),
             " turn(handle)\n-turn(handle)\n pull(lever)\n push(button)\n shut(door)\n",
@@ -355,7 +355,7 @@ def test_a_short_end_that_differs_needs_a_line_number(line: int | None, is_place
             _SIX.replace("pull(lever)", "pull(lever, hard)")
             + _SIX.replace("pull(lever)", "pull(lever, slowly)"),
             _TURN + " push(button)\n",
-            "Line 1 may be meant, and so may line 7",
+            "fits line 1 and line 7 equally well",
         ),
     ],
 )

@@ -228,8 +228,8 @@ async def test_a_sub_agent_has_what_both_lists_leave(tmp_path: Path, stage: Stag
         if isinstance(one, ApprovalRequested)
     }
     assert asked == {
-        "Run: touch b.txt": "Sub-agent adder: The sub-agent's kind names only git add *, rm *.",
-        "Run: rm a.txt": "Sub-agent adder: The command of this turn names only git add *, touch *.",
+        "Run: touch b.txt": "Sub-agent adder: The sub-agent's kind allows only git add *, rm *.",
+        "Run: rm a.txt": "Sub-agent adder: The turn's command allows only git add *, touch *.",
     }
     assert (tmp_path / "a.txt").exists()
 

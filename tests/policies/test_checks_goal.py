@@ -24,7 +24,7 @@ from agent_ls.domain.goals import Criterion, Goal, Proof
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import CloseOut, Escalate, Nudge, Proceed
 from agent_ls.loop.extension_points import Check
-from agent_ls.loop.ports.meter import Consumption
+from agent_ls.loop.ports.meter import ResourceUsage
 from agent_ls.loop.state.view import TurnView
 from agent_ls.policies.checks.confidence import Confidence, ConfidenceOptions
 from agent_ls.policies.checks.criteria import Criteria
@@ -221,9 +221,9 @@ async def test_the_monitors_alerts_are_told_and_then_asked_about(happened, expec
 class Uses:
     """A machine on which so much is in use."""
 
-    used: Consumption
+    used: ResourceUsage
 
-    async def measure(self) -> Consumption:
+    async def measure(self) -> ResourceUsage:
         return self.used
 
 
@@ -231,22 +231,22 @@ GB = 1024**3
 FULL = Expected(CloseOut, StopReason.RESOURCE_LIMIT)
 RESOURCES = {
     "three-quarters-are-told": (
-        Consumption(int(1.5 * GB), 0, 0, 0),
+        ResourceUsage(int(1.5 * GB), 0, 0, 0),
         {},
         Expected(Nudge, says=("1,611 of 2,147 MB of memory",)),
     ),
-    "at-the-limit-the-turn-closes": (Consumption(2 * GB, 0, 0, 0), {}, FULL),
-    "processor-time": (Consumption(0, 60.0, 0, 0), {"max_cpu_s": 60}, FULL),
-    "four-fifths-of-the-descriptors": (Consumption(0, 0, 800, 1_000), {}, FULL),
-    "a-disk-almost-full": (Consumption(0, 0, 0, 0, 199_000_000), {}, FULL),
-    "a-disk-with-room": (Consumption(0, 0, 0, 0, 200_000_000), {}, GOES_ON),
+    "at-the-limit-the-turn-closes": (ResourceUsage(2 * GB, 0, 0, 0), {}, FULL),
+    "processor-time": (ResourceUsage(0, 60.0, 0, 0), {"max_cpu_s": 60}, FULL),
+    "four-fifths-of-the-descriptors": (ResourceUsage(0, 0, 800, 1_000), {}, FULL),
+    "a-disk-almost-full": (ResourceUsage(0, 0, 0, 0, 199_000_000), {}, FULL),
+    "a-disk-with-room": (ResourceUsage(0, 0, 0, 0, 200_000_000), {}, GOES_ON),
     "a-full-disk-that-does-not-matter": (
-        Consumption(0, 0, 0, 0, 0),
+        ResourceUsage(0, 0, 0, 0, 0),
         {"min_free_disk_bytes": 0},
         GOES_ON,
     ),
     "without-limits-nothing-is-measured": (
-        Consumption(9 * GB, 9.0, 9, 9),
+        ResourceUsage(9 * GB, 9.0, 9, 9),
         {"max_memory_bytes": 0, "max_descriptors_share": 0, "min_free_disk_bytes": 0},
         GOES_ON,
     ),
@@ -260,5 +260,5 @@ async def test_what_the_machine_gives_is_limited(used, options, expected) -> Non
 
 async def test_that_it_gets_tight_is_said_once() -> None:
     told = AdvisoryRaised(origin="resources", text="x", priority=0)
-    tight = Uses(Consumption(int(1.5 * GB), 0, 0, 0))
+    tight = Uses(ResourceUsage(int(1.5 * GB), 0, 0, 0))
     await check(Resources(tight), view_of(told), GOES_ON)

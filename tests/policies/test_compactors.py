@@ -133,7 +133,7 @@ async def test_the_summary_says_what_was_done_said_and_left_open() -> None:
         "m1.py\nm2.py",
         "read_file: ",
         "- read_file (runtime): line one cal_1_0",
-        "no instructions",
+        "not instructions",
         "Rewrite the loop (in_progress)",
     ):
         assert piece in summary, piece

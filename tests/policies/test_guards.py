@@ -418,17 +418,17 @@ ADD, LS = "run_command: git add *", "run_command: npm *"
 LISTS = {
     "what-the-command-names": ((ADD,), (), "git add a.py", ALLOWED),
     "what-it-does-not-name": (
-        (ADD,), (), "git push", Expected(Ask, says=("command of this turn names only git add",))
+        (ADD,), (), "git push", Expected(Ask, says=("turn's command allows only git add",))
     ),
     "what-the-kind-names": ((), (ADD,), "git add a.py", ALLOWED),
     "what-the-kind-does-not-name": (
-        (), (ADD,), "git push", Expected(Ask, says=("sub-agent's kind names only git add *.",))
+        (), (ADD,), "git push", Expected(Ask, says=("sub-agent's kind allows only git add *.",))
     ),
     "the-commands-list-does-not-widen-the-kinds": (
-        (ADD, LS), (LS,), "git add a.py", Expected(Ask, says=("kind names only npm *.",))
+        (ADD, LS), (LS,), "git add a.py", Expected(Ask, says=("kind allows only npm *.",))
     ),
     "the-kinds-list-does-not-widen-the-commands": (
-        (ADD,), (ADD, LS), "npm test", Expected(Ask, says=("command of this turn",))
+        (ADD,), (ADD, LS), "npm test", Expected(Ask, says=("turn's command",))
     ),
     "what-both-name": ((ADD, LS), (ADD,), "git add a.py", ALLOWED),
     "a-rule-about-files-is-not-about-commands": (("edit: docs/**",), (), "git push", ALLOWED),

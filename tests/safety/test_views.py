@@ -12,8 +12,8 @@ import pytest
 from agent_ls.domain.verdicts import Allow, Ask, Deny
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.commands import decide_command
-from agent_ls.safety.view_table import Sorting
-from agent_ls.safety.views import sort_text
+from agent_ls.safety.view_table import CommandClass
+from agent_ls.safety.views import classify
 from tests.safety.tables import recorded, rows
 
 READS = [*rows("ordinary"), *rows("git_plain"), *rows("reads")]
@@ -35,8 +35,8 @@ def roots(tmp_path: Path) -> tuple[Root, ...]:
     return (Root("work", top, is_trusted=True),)
 
 
-def sorted_(command: str, roots: tuple[Root, ...]) -> Sorting:
-    return sort_text(command, roots[0].path, roots)
+def sorted_(command: str, roots: tuple[Root, ...]) -> CommandClass:
+    return classify(command, roots[0].path, roots)
 
 
 def decided(command: str, roots: tuple[Root, ...], *, edits: bool = False) -> Allow | Ask | Deny:

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from agent_ls.domain.events import Event
-from agent_ls.domain.goals import parse_goal, typed
+from agent_ls.domain.goals import parse_goal, split_goal
 from agent_ls.loop.evidence.output_schema import check_schema
 from agent_ls.loop.ports.event_listener import EventListener
 from agent_ls.loop.ports.models import Provider
@@ -86,7 +86,7 @@ async def tell(
     session = await sessions.create()
     if follow is not None:
         session.follow(follow(session))
-    words, goal = typed(story.members.get("prompt", "").strip())
+    words, goal = split_goal(story.members.get("prompt", "").strip())
     if "goal" in story.members:
         goal = parse_goal(story.members["goal"], name="goal")
     text = story.members.get("schema")

@@ -89,24 +89,28 @@ async def test_a_pattern_that_is_none_is_refused(
     place: Place, pattern: str, tool: type[Glob] | type[Grep]
 ) -> None:
     arguments = {"pattern": pattern} if tool is Glob else {"pattern": "x", "glob": pattern}
-    with pytest.raises(ToolError, match="no pattern") as caught:
+    with pytest.raises(ToolError, match="not a file pattern") as caught:
         await place.call(tool(place.workspace), **arguments)
     assert caught.value.kind is ErrorKind.STRUCTURAL
 
 
 _NEARLY: dict[str, tuple[str, str, str]] = {
-    "other-letters": ("SRC/*.py", ".", "Read as: SRC/*.py, counted from the top. Nearly: src/b.py"),
-    "deeper": ("app/*", ".", f"Nearly: {_LAYOUT}, app/l/layout.ts, {_PAGE}."),
-    "elsewhere": ("lib/c.py", ".", "Nearly: src/deep/c.py."),
+    "other-letters": (
+        "SRC/*.py",
+        ".",
+        "Read as: SRC/*.py, relative to the workspace. Similar: src/b.py",
+    ),
+    "deeper": ("app/*", ".", f"Similar: {_LAYOUT}, app/l/layout.ts, {_PAGE}."),
+    "elsewhere": ("lib/c.py", ".", "Similar: src/deep/c.py."),
     "outside-of-the-folder": (
         "**/c.py",
         "app",
-        "from app/ and from the top. Nearly: src",
+        "relative to app/ or to the workspace. Similar: src",
     ),
-    "similar-name": ("src/deep/cc.py", ".", "Nearly: src/deep/c.py"),
-    "beside": ("app/[lang]/x/*.css", ".", "Nearly: app/[locale]/, app/l/."),
+    "similar-name": ("src/deep/cc.py", ".", "Similar: src/deep/c.py"),
+    "beside": ("app/[lang]/x/*.css", ".", "Similar: app/[locale]/, app/l/."),
     "brackets": ("lib/[id]/*.css", ".", "lib/[id]/*.css (brackets as one character, or as a name)"),
-    "braces": ("lib/*.{css,scss}", ".", "Read as: lib/*.css, lib/*.scss, counted"),
+    "braces": ("lib/*.{css,scss}", ".", "Read as: lib/*.css, lib/*.scss, relative"),
     "ignored-file": ("dist/x.js", ".", "dist/x.js is there, but ignored or empty."),
     "ignored-folder": ("dist/**/*.js", ".", "dist is there, but ignored or empty."),
     "nothing": ("*.zig", ".", "Ignored files are left out."),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from agent_ls.loop.ports.meter import Consumption
+from agent_ls.loop.ports.meter import ResourceUsage
 from agent_ls.workspace.meter import ProcessMeter, measured
 
 _HOLDS_FILES = (
@@ -38,7 +38,7 @@ class FixedClock:
         self.at_s += seconds
 
 
-async def check(meter: ProcessMeter) -> Consumption:
+async def check(meter: ProcessMeter) -> ResourceUsage:
     """Measure, and hold what every measurement is."""
     used = await meter.measure()
     assert used.memory_bytes >= psutil.Process().memory_info().rss // 2

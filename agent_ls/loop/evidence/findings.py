@@ -80,7 +80,9 @@ async def check_changes(
     report = await checks.introduced(
         {name: one.before for name, one in known.items()},
         now,
-        by_others={name: one.by_others for name, one in known.items() if one.by_others},
+        changed_by_others={
+            name: one.changed_by_others for name, one in known.items() if one.changed_by_others
+        },
         asker=view.turn.turn_id,
         anew=anew,
         commands=sum(one.effect in _RUNS for one in view.turn.events.of(ToolCallFinished)),
@@ -138,7 +140,7 @@ def reported(
     )
 
 
-def untold(findings: Iterable[Finding], view: TurnView) -> list[Finding]:
+def not_yet_shown(findings: Iterable[Finding], view: TurnView) -> list[Finding]:
     """Return the errors and warnings that were not displayed yet, in order."""
     known = {one.fingerprint for found in view.session.findings.values() for one in found}
     return [one for one in counting(findings) if one.fingerprint not in known]
@@ -150,7 +152,7 @@ def counting(findings: Iterable[Finding]) -> list[Finding]:
     return sorted(chosen, key=lambda one: (one.path, one.start_line, one.start_column, one.code))
 
 
-def told(new: list[Finding], when: str, limit: int) -> str:
+def findings_message(new: list[Finding], when: str, limit: int) -> str:
     """Return new findings for the model; ``when`` is a phrase such as "after this edit"."""
     problems = "problem" if len(new) == 1 else "problems"
     return f"The checkers find {len(new)} new {problems} {when}:\n{listed(new, limit)}"
@@ -178,7 +180,7 @@ class _Texts:
     before: str | None
     """Before the turn's first change."""
     now: str | None
-    by_others: tuple[tuple[str, str], ...]
+    changed_by_others: tuple[tuple[str, str], ...]
     """Changes by others since then: the texts before and after each."""
 
 
@@ -191,7 +193,7 @@ async def _texts(
         before, since, *between = await asyncio.gather(
             _before(touched.before_blob, newest, blobs),
             _since(touched, newest, blobs),
-            *(_stored(one, newest, blobs) for pair in touched.by_others for one in pair),
+            *(_stored(one, newest, blobs) for pair in touched.changed_by_others for one in pair),
         )
     except (StoreError, WorkspaceError) as error:
         return f"{path} was not checked: {error}"

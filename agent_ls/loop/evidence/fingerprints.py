@@ -14,7 +14,7 @@ from typing import cast
 from agent_ls.domain import events as e
 from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, is_server_tool
 from agent_ls.domain.failure_kinds import FailureKind, failure_kind
-from agent_ls.domain.plain_json import object_in, plain_json
+from agent_ls.domain.plain_json import parse_arguments, plain_json
 from agent_ls.loop.evidence.progress_signals import ReadVersions, is_news, is_transient
 from agent_ls.loop.state.spelling import in_one_spelling
 from agent_ls.loop.state.view import TurnView
@@ -121,7 +121,7 @@ def error_signature(tool: str, error: ErrorKind, text: str, paths: Sequence[str]
 
 def paths_in(arguments_json: str) -> tuple[str, ...]:
     """Return the paths that a call names, normalised."""
-    given = in_one_spelling(object_in(arguments_json))
+    given = in_one_spelling(parse_arguments(arguments_json))
     return tuple(
         value for name, value in given.items() if name.endswith("path") and isinstance(value, str)
     )

@@ -1,7 +1,7 @@
 """Estimates a turn's progress from 0 to 1 from its events, best evidence first.
 
 Tests first (the goal's commands and printed test results), then artifacts (files created, lines
-written, dependencies), then the model's own plan. Source: seed 004, "Progress Validation".
+written, dependencies), then the model's own plan. Source: S4, "Progress Validation".
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.events import Answered, Event, ToolCallFinished
 from agent_ls.domain.failure_kinds import FailureKind, failure_kind
-from agent_ls.domain.plain_json import object_in
+from agent_ls.domain.plain_json import parse_arguments
 from agent_ls.domain.sentences import one_line
 from agent_ls.loop.evidence.fingerprints import UNKNOWN_TOOL, error_signature
 
@@ -90,7 +90,7 @@ def _has_failed(result: ToolResult) -> bool:
 
 
 def _target(call: ToolCall) -> str:
-    named = object_in(call.arguments_json)
+    named = parse_arguments(call.arguments_json)
     found = (named[name] for name in _TARGETS if isinstance(named.get(name), str))
     return one_line(str(next(found, "")), _MAX_TARGET_CHARS)
 

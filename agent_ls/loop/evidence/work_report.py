@@ -10,7 +10,7 @@ from functools import partial
 
 from agent_ls.domain.errors import StoreError, WorkspaceError
 from agent_ls.domain.events import ToolCallFinished, ToolCallStarted
-from agent_ls.domain.plain_json import object_in
+from agent_ls.domain.plain_json import parse_arguments
 from agent_ls.loop.off_loop import off_loop
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
@@ -60,7 +60,7 @@ def _commands(view: TurnView) -> Iterator[str]:
 
 
 def _command(arguments_json: str) -> str:
-    return str(object_in(arguments_json).get("command", ""))[:200]
+    return str(parse_arguments(arguments_json).get("command", ""))[:200]
 
 
 async def _diffs(

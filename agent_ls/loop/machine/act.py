@@ -1,7 +1,7 @@
 """ACT: which calls may run, and what came of them?
 
 Each call gets exactly one result. ``CallScheduler`` schedules the calls; this module prepares them
-and decides what follows. Source: seed 000 phase 5, seed 001 inner loop.
+and decides what follows. Source: S0 phase 5, S1 inner loop.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """CALL: did we get a usable response?
 
 Makes attempts until the recoveries accept one. A failed attempt leaves nothing behind: only reads
-of it may have run. Source: seed 000 phase 3, seeds 002 and 003.
+of it may have run. Source: S0 phase 3, S2 and S3.
 """
 
 from __future__ import annotations

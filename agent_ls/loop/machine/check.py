@@ -1,6 +1,6 @@
 """CHECK: may the turn take another step?
 
-Source: seed 000 phase 1, seed 002 safety nets, seed 003 counters, seed 004 termination.
+Source: S0 phase 1, S2 safety nets, S3 counters, S4 termination.
 """
 
 from __future__ import annotations

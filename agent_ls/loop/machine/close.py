@@ -1,6 +1,6 @@
 """CLOSE: what should the user be told? Asks for one last text-only answer.
 
-Source: seed 000 wrap-up, seed 002 graceful close.
+Source: S0 wrap-up, S2 graceful close.
 """
 
 from __future__ import annotations

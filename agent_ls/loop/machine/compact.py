@@ -1,6 +1,6 @@
 """COMPACT: can the context shrink enough? Only accepted if it really shrinks.
 
-Source: seed 002 levels 2 and 3, seed 003 compaction, seed 000 auto-compaction and budget recovery.
+Source: S2 levels 2 and 3, S3 compaction, S0 auto-compaction and budget recovery.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """JUDGE: is the answer acceptable?
 
 Gates run cheapest first and the first failing gate decides; it reports all its findings in one
-nudge. Source: seed 000 phase 6, seeds 002 and 004.
+nudge. Source: S0 phase 6, S2 and S4.
 """
 
 from __future__ import annotations

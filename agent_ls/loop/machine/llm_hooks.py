@@ -1,7 +1,7 @@
 """What hooks may do to a model request: remove tools and change the system prompt.
 
 A change is recorded as a new prefix, because it invalidates the provider's cache. Each step starts
-again from the unhooked prefix. Source: seed 003, ``beforeLLMCall`` and ``afterLLMCall``.
+again from the unhooked prefix. Source: S3, ``beforeLLMCall`` and ``afterLLMCall``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """PREPARE: what exactly do we send after the conversation?
 
 Slots are ranked into a budget and never kept, so each request starts with the whole previous one
-minus its slots. Source: seed 000 phase 2.
+minus its slots. Source: S0 phase 2.
 """
 
 from __future__ import annotations

@@ -52,15 +52,15 @@ class CompileChecks(Protocol):
         now: Mapping[str, str | None],
         *,
         asker: str,
-        by_others: Mapping[str, Sequence[tuple[str, str]]] = _NOTHING,
+        changed_by_others: Mapping[str, Sequence[tuple[str, str]]] = _NOTHING,
         anew: bool = False,
         commands: int = 0,
         within_s: float | None = None,
     ) -> CheckReport:
         """Return the findings in ``now`` that ``before`` did not have; both have the same keys.
 
-        ``by_others``: changes by others in between, as (before, after) texts in order; their
-        findings are not the asker's.
+        ``changed_by_others``: changes by others in between, as (before, after) texts in order;
+        their findings are not the asker's.
         ``anew``: ignore earlier answers about the same texts, and checks begun before the last of
         the asker's ``commands`` (a count).
         ``within_s``: whole-project checkers that take longer are listed as ``unanswered``. They

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from agent_ls.domain.symbols import Definitions, Fault, Occurrences, Symbol, TextChange
+from agent_ls.domain.symbols import Definitions, Fault, Occurrences, Symbol, TextPair
 
 
 class CodeIntel(Protocol):
@@ -30,7 +30,7 @@ class CodeIntel(Protocol):
         """Return uses of a name in code below a file or folder, by path and line."""
         ...
 
-    async def renamed(self, name: str, below: str, new_name: str) -> Mapping[str, TextChange]:
+    async def renamed(self, name: str, below: str, new_name: str) -> Mapping[str, TextPair]:
         """Return by path what a name's one definition and its uses become under a new name.
 
         Errors: also ``ToolError`` where nobody knows which uses mean that definition.

@@ -1,7 +1,7 @@
 """Parses references to earlier results: ``†state.x.value || †state.x.error``.
 
-Syntax only; the values are looked up elsewhere. ``&&`` binds closer than ``||``. Pure. Source: seed
-001, variables and expressions.
+Syntax only; the values are looked up elsewhere. ``&&`` binds closer than ``||``. Pure. Source:
+S1, variables and expressions.
 """
 
 from __future__ import annotations

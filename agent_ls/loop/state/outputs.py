@@ -1,6 +1,6 @@
 """Values that calls stored at state paths, read from events, newest first.
 
-Source: seed 001, output paths and methods.
+Source: S1, output paths and methods.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from agent_ls.loop.state.event_log import EventLog
 from agent_ls.loop.state.seen import Seen
 
 _MAX_BY_OTHERS = 20
-"""Limit of ``TouchedFile.by_others``."""
+"""Limit of ``TouchedFile.changed_by_others``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class TouchedFile:
     """The content before the turn's first change; None when there was no file."""
     after_blob: str | None
     """The content after the last applied edit; None when the file is gone."""
-    by_others: tuple[tuple[str, str], ...] = ()
+    changed_by_others: tuple[tuple[str, str], ...] = ()
     """Changes by others between the turn's edits: what one edit left, and what the next found."""
 
     def changed(self, found: str | None, after: str | None) -> TouchedFile:
@@ -58,8 +58,8 @@ class TouchedFile:
         left = self.after_blob
         if left is None or found is None or left == found:
             return replace(self, after_blob=after)
-        by_others = (*self.by_others, (left, found))[-_MAX_BY_OTHERS:]
-        return TouchedFile(self.before_blob, after, by_others)
+        changed_by_others = (*self.changed_by_others, (left, found))[-_MAX_BY_OTHERS:]
+        return TouchedFile(self.before_blob, after, changed_by_others)
 
 
 @dataclass(frozen=True)

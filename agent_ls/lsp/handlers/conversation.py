@@ -21,7 +21,7 @@ from agent_ls.domain.approvals import (
     QuestionAnswer,
 )
 from agent_ls.domain.errors import AgentLsError
-from agent_ls.domain.goals import typed
+from agent_ls.domain.goals import split_goal
 from agent_ls.domain.mistakes import mistakes_said
 from agent_ls.lsp import wire
 from agent_ls.lsp.connection.positions import index_to_column, split_lines
@@ -103,7 +103,7 @@ async def _say(
     context: EditorContext, session: Session, subject_id: str | None, words: str
 ) -> bool:
     if subject_id is None:
-        text, goal = typed(words)
+        text, goal = split_goal(words)
         await session.submit(
             text,
             anchor=context.lookup.here(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from agent_ls.domain.errors import AgentLsError
-from agent_ls.domain.goals import goal_from, typed
+from agent_ls.domain.goals import goal_from, split_goal
 from agent_ls.loop.evidence.output_schema import check_schema
 from agent_ls.lsp import wire
 from agent_ls.lsp.conversation_page import is_conversation
@@ -30,7 +30,7 @@ async def prompt(context: EditorContext, asked: wire.PromptParams) -> wire.Promp
     schema = asked.output_schema
     output_schema = None if schema is None else check_schema(schema, "outputSchema")
     if asked.goal is None:
-        text, goal = typed(said)
+        text, goal = split_goal(said)
     else:
         text, goal = said, goal_from(asked.goal, name="goal")
     anchor, focus, note = None, None, ""
@@ -81,7 +81,7 @@ async def change_prompt(
 
 async def steer(context: EditorContext, asked: wire.SteerParams) -> wire.PromptResult:
     """Steer the running turn, or start one."""
-    text, goal = typed(asked.text)
+    text, goal = split_goal(asked.text)
     session = await context.sessions.session(asked.session_id)
     turn_id = await session.submit(text, goal=goal, focus=context.focus(), when_busy="steer")
     return wire.PromptResult(session_id=session.id, turn_id=turn_id)
@@ -139,8 +139,8 @@ async def _comment(
     path, text = context.lookup.path(place.uri), context.lookup.text(place.uri)
     if path is None:
         raise AgentLsError(
-            "This document is no file of the workspace. Save it there first, or give "
-            "agent-ls.prompt your words and its lines."
+            "This document is not a file of the workspace. Save it there first, or give "
+            "agent-ls.prompt a text and a range of lines."
         )
     comments = await context.instructions.of(place.uri)
     found = min(comments, key=lambda one: abs(one.line - place.line), default=None)

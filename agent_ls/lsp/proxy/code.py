@@ -21,7 +21,7 @@ from agent_ls.domain.symbols import (
     Occurrence,
     Occurrences,
     Symbol,
-    TextChange,
+    TextPair,
 )
 from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.lsp.connection.documents import DocumentStore
@@ -106,7 +106,7 @@ class CodeBeside:
             tuple(inside[:limit]), max(0, len(inside) - limit), gap if others else by_name.gap
         )
 
-    async def renamed(self, name: str, below: str, new_name: str) -> Mapping[str, TextChange]:
+    async def renamed(self, name: str, below: str, new_name: str) -> Mapping[str, TextPair]:
         """Return what the other server would change to rename a name with one definition."""
         if not self._offers("renameProvider"):
             return await self._inner.renamed(name, below, new_name)
@@ -137,7 +137,7 @@ class CodeBeside:
                 raise ToolError(f"{self._other.name} would change {uri}, outside the workspace.")
             yield shown, edits
 
-    async def _changed(self, path: str, edits: list[Any]) -> TextChange:
+    async def _changed(self, path: str, edits: list[Any]) -> TextPair:
         text = (await self._workspace.read(path)).text
         positions = TextPositions(text, self._documents.encoding)
         replacements = [
@@ -149,7 +149,7 @@ class CodeBeside:
             for one in edits
         ]
         replacements.sort(key=lambda one: one.start)
-        return TextChange(text, apply_replacements(text, tuple(replacements)))
+        return TextPair(text, apply_replacements(text, tuple(replacements)))
 
     def _is_in(self, use: Occurrence, base: Path) -> bool:
         return self._workspace.locate(use.path)[1].is_relative_to(base)

@@ -63,7 +63,8 @@ class Saving:
     async def save_all(self, *, can_show: bool = False) -> Unsaved:
         """Save all unsaved files; return those that remain unsaved, see ``Workspace.save_dirty``.
 
-        Warn of the files that cannot be shown to what reads the disk.
+        With ``can_show`` the caller lays the unsaved texts over the disk for the program that
+        reads it; the user is warned of the files for which that is impossible.
         """
         if unsaved := await self._files.unsaved():
             await self.save(unsaved)
@@ -81,7 +82,7 @@ class Saving:
         if apart and self.fallback != "never":
             self._warn(
                 f"Not saved, as the file on disk may have changed as well: {', '.join(apart)}. "
-                "Save or reload in the editor what is to hold."
+                "In the editor, save each to keep its text, or reload it to take that of the disk."
             )
         return Unsaved(
             tuple(one.path for one in unsaved),

@@ -71,8 +71,8 @@ class Budget:
     """Nudges once near a limit. At the limit, shortens the conversation once, then closes the turn.
 
     If the model's price is known, money for one more step and the closing words is held back. So
-    only an answer that is longer than those before can exceed the limit. Source: seed 000 economics
-    and budget recovery, seed 002 cost tracking, seed 004 resource exit.
+    only an answer that is longer than those before can exceed the limit. Source: S0 economics
+    and budget recovery, S2 cost tracking, S4 resource exit.
     """
 
     name: ClassVar[str] = "budget"

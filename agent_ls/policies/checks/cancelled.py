@@ -15,7 +15,7 @@ from agent_ls.loop.state.view import TurnView
 class Cancelled:
     """Ends the turn at once, without another model request.
 
-    Source: seed 000 phase 1 (cancellation tokens), seed 002 safety nets (user interrupt).
+    Source: S0 phase 1 (cancellation tokens), S2 safety nets (user interrupt).
     """
 
     name: ClassVar[str] = "cancelled"

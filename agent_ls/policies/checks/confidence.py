@@ -62,7 +62,7 @@ class Confidence:
 
     The cheap model is asked when the agent's model voices doubt; in goal turns also every few
     steps, and when the user asks how sure it is. An answer without a number counts as 0.
-    Source: seed 004, confidence evaluation.
+    Source: S4, confidence evaluation.
     """
 
     name: ClassVar[str] = "confidence"

@@ -24,7 +24,7 @@ class ContextFullOptions(Record):
 class ContextFull:
     """Asks for a compaction, and closes the turn if that did not help.
 
-    Source: seed 002 ``is_critically_full``, seed 000 ``hard_context_limit``.
+    Source: S2 ``is_critically_full``, S0 ``hard_context_limit``.
     """
 
     name: ClassVar[str] = "context_full"

@@ -34,7 +34,7 @@ class ContextPressureOptions(Record):
 class ContextPressure:
     """Asks for a compaction before the window is full.
 
-    Source: seed 002 level 2 (8 exchanges, 75 %), seed 003 trigger, seed 000 cool-down.
+    Source: S2 level 2 (8 exchanges, 75 %), S3 trigger, S0 cool-down.
     """
 
     name: ClassVar[str] = "context_pressure"

@@ -15,7 +15,7 @@ from agent_ls.loop.state.view import TurnView
 class Criteria:
     """Closes a goal turn once all its criteria are proven since the last change.
 
-    Source: seed 004, exit when all acceptance criteria are met.
+    Source: S4, exit when all acceptance criteria are met.
     """
 
     name: ClassVar[str] = "criteria"

@@ -42,7 +42,7 @@ class ExplorationOptions(Record):
 class Exploration:
     """Nudges a model that reads without editing: once for many files, once for nothing new.
 
-    Source: seed 000, exploration saturation.
+    Source: S0, exploration saturation.
     """
 
     name: ClassVar[str] = "exploration"

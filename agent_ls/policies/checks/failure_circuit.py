@@ -28,7 +28,7 @@ class FailureCircuitOptions(Record):
 class FailureCircuit:
     """Sends one request without tools, so that the model thinks; the next time, closes the turn.
 
-    Source: seed 000, circuit breaker over consecutive tool failures.
+    Source: S0, circuit breaker over consecutive tool failures.
     """
 
     name: ClassVar[str] = "failure_circuit"

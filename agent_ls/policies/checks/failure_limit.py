@@ -25,7 +25,7 @@ class FailureLimitOptions(Record):
 class FailureLimit:
     """Stops the turn after too many steps in a row without a usable answer.
 
-    Source: seed 003 ``MAX_ERROR_COUNT``; here an answer resets the count.
+    Source: S3 ``MAX_ERROR_COUNT``; here an answer resets the count.
     """
 
     name: ClassVar[str] = "failure_limit"
@@ -37,7 +37,7 @@ class FailureLimit:
         return Halt(
             StopReason.ERROR,
             f"{view.failed_steps} steps in a row brought no usable answer from the model. "
-            f"{_last_reason(view)}Nothing is lost: prompt again when the model answers.",
+            f"{_last_reason(view)}What was done stays. Prompt again later, or with another model.",
         )
 
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from agent_ls.domain.events import AdvisoryRaised, FindingsReported
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import CheckVerdict, Nudge, Proceed
-from agent_ls.loop.evidence.findings import check_changes, told, untold
+from agent_ls.loop.evidence.findings import check_changes, findings_message, not_yet_shown
 from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
@@ -29,7 +29,7 @@ class LateFindings:
     """Reports findings that came too late for an edit's result, to the model and the user.
 
     Never waits for a checker. Checks the newest texts, because findings about older ones are stale.
-    Source: seed 002 post-edit hooks.
+    Source: S2 post-edit hooks.
     """
 
     name: ClassVar[str] = "late_findings"
@@ -46,13 +46,13 @@ class LateFindings:
         )
         if looked is None:
             return Proceed()
-        new = untold(looked.report.findings, view)
-        text = told(new, "after your edits", self.options.max_listed) if new else ""
-        if not text or self._has_said(text, view):
+        new = not_yet_shown(looked.report.findings, view)
+        text = findings_message(new, "after your edits", self.options.max_listed) if new else ""
+        if not text or self._has_been_told(text, view):
             return Proceed(looked.shown, looked.paths)
         return Nudge(text, report=looked.shown, paths=looked.paths)
 
-    def _has_said(self, text: str, view: TurnView) -> bool:
+    def _has_been_told(self, text: str, view: TurnView) -> bool:
         """Say whether the text was raised but not shown, because the process died in between."""
         said = view.each_since(AdvisoryRaised, FindingsReported)
         return any(one.origin == self.name and one.text == text for one in said)

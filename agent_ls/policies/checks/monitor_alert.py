@@ -21,7 +21,7 @@ from agent_ls.loop.state.view import TurnView
 class MonitorAlert:
     """Nudges the model at the monitor's first alert, and asks the user at the second.
 
-    Source: seed 004, dual monitoring.
+    Source: S4, dual monitoring.
     """
 
     name: ClassVar[str] = "monitor_alert"

@@ -33,7 +33,7 @@ class RepetitionOptions(Record):
 class Repetition:
     """Nudges a model that repeats a call while nothing changes, then warns it.
 
-    The guard ``repeated_call`` then denies the call. Source: seed 000, doom loop detection.
+    The guard ``repeated_call`` then denies the call. Source: S0, doom loop detection.
     """
 
     name: ClassVar[str] = "repetition"

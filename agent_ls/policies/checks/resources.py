@@ -10,7 +10,7 @@ from pydantic import Field
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import CheckVerdict, CloseOut, Nudge, Proceed
-from agent_ls.loop.ports.meter import Consumption, Meter
+from agent_ls.loop.ports.meter import Meter, ResourceUsage
 from agent_ls.loop.state.view import TurnView
 
 _MB = 1_000_000
@@ -35,7 +35,7 @@ class ResourcesOptions(Record):
 class Resources:
     """Nudges once near a resource limit, and closes the turn at the limit.
 
-    Source: seed 000, resource manager.
+    Source: S0, resource manager.
     """
 
     name: ClassVar[str] = "resources"
@@ -73,9 +73,9 @@ class Resources:
             )
         return Proceed()
 
-    def _shares(self, used: Consumption) -> list[tuple[float, str]]:
+    def _shares(self, used: ResourceUsage) -> list[tuple[float, str]]:
         options = self.options
-        descriptors = int(used.max_descriptors * options.max_descriptors_share)
+        descriptors = int(used.descriptor_limit * options.max_descriptors_share)
         rows = (
             (used.memory_bytes / _MB, options.max_memory_bytes / _MB, "MB of memory"),
             (used.cpu_s, options.max_cpu_s, "s of processor time"),

@@ -35,7 +35,7 @@ class SameError:
     Errors are compared by their class and the call's paths, or by their words without numbers.
     Any news in between resets the count. ``loop/calls/denials.py`` counts denied calls.
 
-    Source: seed 004, loop detection over normalised error signatures.
+    Source: S4, loop detection over normalised error signatures.
     """
 
     name: ClassVar[str] = "same_error"

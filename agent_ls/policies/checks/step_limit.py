@@ -27,7 +27,7 @@ class StepLimitOptions(Record):
 class StepLimit:
     """Closes the turn at its step limit.
 
-    Source: seed 000 ``max_iterations``, seeds 002, 003 and 004.
+    Source: S0 ``max_iterations``, S2, S3 and S4.
     """
 
     name: ClassVar[str] = "step_limit"

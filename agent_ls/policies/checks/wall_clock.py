@@ -23,7 +23,7 @@ class WallClockOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class WallClock:
-    """Closes the turn at its time limit. Source: seeds 002 and 004, total timeout."""
+    """Closes the turn at its time limit. Source: S2 and S4, total timeout."""
 
     name: ClassVar[str] = "wall_clock"
     options: WallClockOptions = WallClockOptions()

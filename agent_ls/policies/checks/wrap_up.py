@@ -15,7 +15,7 @@ from agent_ls.loop.state.view import TurnView
 class WrapUp:
     """Closes the turn with one last answer; open plan items make it partial.
 
-    Source: seed 000, wrap-up request and grace period of sub-agents.
+    Source: S0, wrap-up request and grace period of sub-agents.
     """
 
     name: ClassVar[str] = "wrap_up"

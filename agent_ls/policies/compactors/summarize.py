@@ -71,7 +71,7 @@ class SummarizeOptions(Record):
 class Summarize:
     """Replaces the older part by a model's summary, or by a mechanical one if the call fails.
 
-    Source: seed 002 level 2, seed 003 compaction, seed 000 auto-compaction.
+    Source: S2 level 2, S3 compaction, S0 auto-compaction.
     """
 
     name: ClassVar[str] = "summarize"

@@ -28,7 +28,7 @@ class WindowOptions(Record):
 class Window:
     """Replaces the oldest messages by a mechanical summary, until the rest fits.
 
-    Source: seed 002 level 3, seed 000 message truncation.
+    Source: S2 level 3, S0 message truncation.
     """
 
     name: ClassVar[str] = "window"

@@ -28,7 +28,7 @@ class WorkLogOptions(Record):
 class WorkLog:
     """Keeps the prompt, the newest messages with cut results, and a log of the work before.
 
-    Used only when tokens or money run out; needs no model. Source: seed 000, budget recovery.
+    Used only when tokens or money run out; needs no model. Source: S0, budget recovery.
     """
 
     name: ClassVar[str] = "work_log"

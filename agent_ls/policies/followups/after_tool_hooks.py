@@ -17,7 +17,7 @@ class AfterToolHooks:
     """Lets ``hooks.after_tool`` replace the result's text.
 
     Invariant: runs before masking and cutting, so that a hook's text is masked and cut too. Source:
-    seed 002 post-tool hooks, seed 003 ``afterToolCall``.
+    S2 post-tool hooks, S3 ``afterToolCall``.
     """
 
     name: ClassVar[str] = "after_tool_hooks"

@@ -16,7 +16,7 @@ _MAX_CHARS = 200
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """Records changes and commands that were only simulated. Source: seed 002, dry run."""
+    """Records changes and commands that were only simulated. Source: S2, dry run."""
 
     name: ClassVar[str] = "dry_run"
 

@@ -29,7 +29,7 @@ _MAX_EVIDENCE_CHARS = 2_000
 class GoalProof:
     """Records a goal's command that the model ran to its end, so that no gate runs it again.
 
-    It counts only in the folder where the goal runs it, and by its own exit code. Source: seed 004
+    It counts only in the folder where the goal runs it, and by its own exit code. Source: S4
     acceptance criteria.
     """
 

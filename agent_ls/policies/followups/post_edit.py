@@ -10,7 +10,7 @@ from pydantic import Field
 from agent_ls.domain.calls import Effect, ToolResult
 from agent_ls.domain.events import CommandChanged, EditIntended, RequestPrepared
 from agent_ls.domain.record import Record
-from agent_ls.loop.evidence.findings import check_changes, reported, told, untold
+from agent_ls.loop.evidence.findings import check_changes, findings_message, not_yet_shown, reported
 from agent_ls.loop.extension_points import FollowUpOutcome, PlannedCall
 from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.ports.store import Blobs
@@ -35,7 +35,7 @@ class PostEditOptions(Record):
 class PostEdit:
     """Appends the new findings to the result of an edit, or of a command that changed files.
 
-    Leaves out files that parallel calls change. Source: seed 002 post-edit hooks, seed 000 post-
+    Leaves out files that parallel calls change. Source: S2 post-edit hooks, S0 post-
     edit check.
     """
 
@@ -62,9 +62,9 @@ class PostEdit:
         if looked is None:
             return FollowUpOutcome(result)
         found = [one for one in looked.report.findings if one.path not in theirs]
-        if new := untold(found, view):
+        if new := not_yet_shown(found, view):
             what = "edit" if planned.effect is Effect.WRITE else "command"
-            more = told(new, f"after this {what}", self.options.max_listed)
+            more = findings_message(new, f"after this {what}", self.options.max_listed)
             result = result.model_copy(update={"text": f"{result.text}\n\n{more}"})
         if looked.report.checkers and isinstance(result.data, dict | None):
             # The record of what checked this step; the model is not told.

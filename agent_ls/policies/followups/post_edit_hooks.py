@@ -11,6 +11,7 @@ from agent_ls.domain.hooks import HookOutcome, HookPoint
 from agent_ls.loop.calls.applying import changed_by
 from agent_ls.loop.extension_points import FollowUpOutcome, PlannedCall
 from agent_ls.loop.hooks import Hooks
+from agent_ls.loop.machine.summaries import cut
 from agent_ls.loop.ports.workspace import Unsaved, Workspace
 from agent_ls.loop.state.view import TurnView
 from agent_ls.safety.text import cleaned, plain_output
@@ -22,7 +23,7 @@ _MAX_CHARS = 4_000
 class PostEditHooks:
     """Runs ``hooks.post_edit`` and appends what the failing ones print.
 
-    Source: seed 002 post-edit hooks.
+    Source: S2 post-edit hooks.
     """
 
     name: ClassVar[str] = "post_edit_hooks"
@@ -46,10 +47,10 @@ class PostEditHooks:
         parts = [result.text]
         for hook, path in wanted:
             said = await self.hooks.check_file(hook, path, unsaved.texts)
-            text = cleaned(plain_output(said.text))[:_MAX_CHARS].strip()
+            text = cut(cleaned(plain_output(said.text)).strip(), _MAX_CHARS)
             events.append(said.ran(HookPoint.POST_EDIT, hook, planned.call.id))
             if said.outcome is HookOutcome.BLOCKED:
-                doubt = " (of its saved text; the file has unsaved changes)"
+                doubt = " (it checked the saved text; the file has unsaved changes)"
                 parts.append(
                     f"{hook.name} on {path}{doubt if path in unsaved.paths else ''}:\n{text}"
                 )

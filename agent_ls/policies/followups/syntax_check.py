@@ -40,7 +40,7 @@ class SyntaxCheck:
     """Appends new syntax errors to the result of a successful edit.
 
     Leaves out errors from before the edit, and errors that a checker has just reported there.
-    Source: seed 000 post-edit check.
+    Source: S0 post-edit check.
     """
 
     name: ClassVar[str] = "syntax_check"

@@ -40,7 +40,7 @@ class TruncateResultOptions(Record):
 class TruncateResult:
     """Cuts a long result to its first and last lines, and says how to read the rest.
 
-    The whole text goes into the blob store under the handle the marker names. Source: seed 002,
+    The whole text goes into the blob store under the handle the marker names. Source: S2,
     context level 1.
     """
 

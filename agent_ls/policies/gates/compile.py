@@ -32,7 +32,7 @@ class Compile:
     """Accepts no answer while the turn's changes cause new errors or warnings.
 
     Checks the texts as the user sees them, unsaved changes included. Ignores findings from before
-    the turn first touched the file. Source: seed 000, type check gate.
+    the turn first touched the file. Source: S0, type check gate.
     """
 
     name: ClassVar[str] = "compile"

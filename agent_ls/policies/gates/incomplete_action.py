@@ -30,7 +30,7 @@ class IncompleteAction:
     """Asks for the tool calls that an answer announced and did not make.
 
     Passes if the user asked the model to wait or only to answer, silenced this gate, or if the
-    step had no tools. Source: seed 000, incomplete action check.
+    step had no tools. Source: S0, incomplete action check.
     """
 
     name: ClassVar[str] = "incomplete_action"

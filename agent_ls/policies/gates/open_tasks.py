@@ -30,7 +30,7 @@ class OpenTasks:
     """Sends the model back to plan items that are neither completed nor blocked.
 
     Passes in plan mode, when the user asked to wait or only to answer, and for a plan that an
-    earlier turn left over. Source: seed 000, open tasks gate.
+    earlier turn left over. Source: S0, open tasks gate.
     """
 
     name: ClassVar[str] = "open_tasks"

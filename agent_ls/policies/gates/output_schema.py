@@ -25,7 +25,7 @@ class OutputSchemaOptions(Record):
 class OutputSchema:
     """Asks the model for its final output if the user gave a schema for it.
 
-    Source: seed 001, termination and continuation.
+    Source: S1, termination and continuation.
     """
 
     name: ClassVar[str] = "output_schema"

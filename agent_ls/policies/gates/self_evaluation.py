@@ -48,7 +48,7 @@ class SelfEvaluationOptions(Record):
 class SelfEvaluation:
     """Asks the cheap model for a verdict on work that all other gates have passed.
 
-    Source: seed 002, SelfEvaluator (basic and full).
+    Source: S2, SelfEvaluator (basic and full).
     """
 
     name: ClassVar[str] = "self_evaluation"

@@ -15,7 +15,7 @@ from agent_ls.loop.state.view import TurnView
 class TextOnlyAnswer:
     """Lets the turn go on after a step without tools, which was only for thinking.
 
-    Source: seed 000, circuit breaker; the check ``failure_circuit`` takes the tools away.
+    Source: S0, circuit breaker; the check ``failure_circuit`` takes the tools away.
     """
 
     name: ClassVar[str] = "text_only"

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from agent_ls.domain.errors import ProviderError
 from agent_ls.domain.goals import Goal, Proof
-from agent_ls.domain.json_answers import object_in
+from agent_ls.domain.json_answers import first_object
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.record import Record
@@ -57,7 +57,7 @@ class Verification:
 
     Only in goal turns. Skips what is proven since the last change. The user wrote the commands,
     so they need no approval; a command that destroys a system never runs. A command that was cut
-    off by the end of the process is left to the model. Source: seed 000 verification gate, seed 004
+    off by the end of the process is left to the model. Source: S0 verification gate, S4
     acceptance criteria.
     """
 
@@ -165,7 +165,7 @@ def _cut_off(command: str) -> Proof:
 
 
 def _by_number(said: str) -> dict[int, dict[str, Any]]:
-    items = (object_in(said) or {}).get("criteria")
+    items = (first_object(said) or {}).get("criteria")
     found: dict[int, dict[str, Any]] = {}
     for one in cast("list[Any]", items) if isinstance(items, list) else []:
         match one:

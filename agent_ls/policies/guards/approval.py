@@ -30,7 +30,7 @@ _JUDGED_LATER = frozenset({Effect.DELEGATE})
 class Approval:
     """Decides by permission mode, the call's effect, and earlier grants.
 
-    Source: seed 002 confirmation modes, seed 000 permission check, seed 004 autonomy levels.
+    Source: S2 confirmation modes, S0 permission check, S4 autonomy levels.
     """
 
     name: ClassVar[str] = "approval"

@@ -18,7 +18,7 @@ class CommandGuard:
     """Denies catastrophic commands, and asks for those that a user must see each time.
 
     Applies in every mode, whatever was granted; ``approval`` decides on ordinary commands. Source:
-    seed 002 blocked commands, seed 000 danger levels.
+    S2 blocked commands, S0 danger levels.
     """
 
     name: ClassVar[str] = "command_guard"

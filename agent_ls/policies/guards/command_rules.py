@@ -1,4 +1,4 @@
-"""Do the custom command that began the turn, and the sub-agent's kind, leave this call?"""
+"""Is the call among those that the turn's custom command and the sub-agent's kind allow?"""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from agent_ls.safety.rule_matching import allowing
 
 @dataclass(frozen=True, slots=True)
 class CommandRules:
-    """Asks for what a list of tools does not name, where it names a part of a tool.
+    """Asks about a call whose tool the list of allowed tools grants only in part, without it.
 
     With ``Bash(git add:*)`` other commands ask, except for those that only read. A sub-agent's
     call has to fit the list of the command, and that of its kind.
@@ -36,13 +36,13 @@ class CommandRules:
         of_command, of_kind = _about(limits.rules, planned), _about(limits.kind_rules, planned)
         if not (of_command or of_kind) or await self._only_reads(planned):
             return Allow()
-        for whose, rules in (("command of this turn", of_command), ("sub-agent's kind", of_kind)):
+        for whose, rules in (("turn's command", of_command), ("sub-agent's kind", of_kind)):
             try:
                 if not rules or await asyncio.to_thread(allowing, planned, self.workspace, rules):
                     continue
             except WorkspaceError as error:
                 return Deny(str(error), whatever_tool=True)
-            return Ask(f"The {whose} names only {_said(rules)}.", broad=False)
+            return Ask(f"The {whose} allows only {_patterns(rules)}.", broad=False)
         return Allow()
 
     async def _only_reads(self, planned: PlannedCall) -> bool:
@@ -68,5 +68,5 @@ def _subject(planned: PlannedCall) -> str:
     return "edit" if planned.effect is Effect.WRITE else ""
 
 
-def _said(rules: Iterable[PatternRule]) -> str:
+def _patterns(rules: Iterable[PatternRule]) -> str:
     return ", ".join(rule.pattern for rule in rules)

@@ -29,7 +29,7 @@ class FileClaim:
     """Keeps parallel agents from changing the same file; each change renews the claim.
 
     A delegating agent gives its files back first, because the sub-agent may have to change them.
-    Source: seed 000, blackboard.
+    Source: S0, blackboard.
     """
 
     name: ClassVar[str] = "file_claim"

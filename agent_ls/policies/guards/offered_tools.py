@@ -16,7 +16,7 @@ from agent_ls.loop.state.view import TurnView
 class OfferedTools:
     """Denies calls of tools that a hook took out of the request.
 
-    Source: seed 003, tools changed by ``beforeLLMCall``.
+    Source: S3, tools changed by ``beforeLLMCall``.
     """
 
     name: ClassVar[str] = "offered_tools"

@@ -19,8 +19,8 @@ from agent_ls.safety.control_files import judge_read, judge_write
 class PathGuard:
     """Denies paths outside the workspace, and asks for files that steer other programs.
 
-    Applies in every mode, whatever was granted. Source: seed 000 safety check, seed 002 path rules,
-    seed 004 least privilege.
+    Applies in every mode, whatever was granted. Source: S0 safety check, S2 path rules,
+    S4 least privilege.
     """
 
     name: ClassVar[str] = "path_guard"

@@ -23,7 +23,7 @@ _FREE = (Effect.READ, Effect.DELEGATE)
 class PlanMode:
     """Puts writes, and commands that do not merely read, into a proposed plan.
 
-    Calls of a plan that the user decided to run are allowed. Source: seed 000, plan mode.
+    Calls of a plan that the user decided to run are allowed. Source: S0, plan mode.
     """
 
     name: ClassVar[str] = "plan_mode"

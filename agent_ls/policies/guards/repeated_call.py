@@ -27,7 +27,7 @@ class RepeatedCallOptions(Record):
 class RepeatedCall:
     """Denies a call that was made too often while nothing changed.
 
-    Source: seed 000, doom loop escalation; the check ``repetition`` warns before.
+    Source: S0, doom loop escalation; the check ``repetition`` warns before.
     """
 
     name: ClassVar[str] = "repeated_call"

@@ -36,7 +36,7 @@ class ReplanOptions(Record):
 class Replan:
     """Denies an identical retry of a failed call; after a transient failure, delays it instead.
 
-    Source: seed 004, each retry uses a different approach; back-off 2 s, then 4 s.
+    Source: S4, each retry uses a different approach; back-off 2 s, then 4 s.
     """
 
     name: ClassVar[str] = "replan"

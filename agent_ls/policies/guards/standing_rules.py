@@ -21,7 +21,7 @@ from agent_ls.safety.rule_matching import objection
 class StandingRules:
     """Applies the rules that deny or ask, in every mode; ``approval`` applies those that allow.
 
-    Source: seed 000 permission rules.
+    Source: S0 permission rules.
     """
 
     name: ClassVar[str] = "standing_rules"

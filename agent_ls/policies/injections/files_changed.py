@@ -30,7 +30,7 @@ class FilesChangedOptions(Record):
 class FilesChanged:
     """Lists the files whose text is not what the model last read or wrote in this turn.
 
-    The user, a formatter or a command changed them. Source: seed 000, file cache invalidation.
+    The user, a formatter or a command changed them. Source: S0, file cache invalidation.
     """
 
     name: ClassVar[str] = "files_changed"

@@ -80,8 +80,8 @@ class Reminder:
 
     Task, plan and files, the more often the longer the conversation is; plan and files after a
     compaction or a resume, where the task alone would be taken for a new one; failures that are not
-    settled; tests or a plan when they are due, once. Source: seed 000, recitation, failure
-    evidence, phases, resume orientation; seed 002, resume.
+    settled; tests or a plan when they are due, once. Source: S0, recitation, failure
+    evidence, phases, resume orientation; S2, resume.
     """
 
     name: ClassVar[str] = "reminder"

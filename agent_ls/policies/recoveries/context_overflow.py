@@ -27,7 +27,7 @@ class ContextOverflowOptions(Record):
 class ContextOverflow:
     """Asks for a compaction, once between two answers, then gives up.
 
-    Source: seed 003, compaction on overflow and on ``length`` with a large input.
+    Source: S3, compaction on overflow and on ``length`` with a large input.
     """
 
     name: ClassVar[str] = "context_overflow"

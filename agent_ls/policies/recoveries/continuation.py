@@ -35,7 +35,7 @@ class ContinuationOptions(Record):
 class Continuation:
     """Keeps the text so far and asks for the rest; only for answers without calls.
 
-    Source: seed 000, max-tokens continuation; seed 003, forced compaction on ``length``.
+    Source: S0, max-tokens continuation; S3, forced compaction on ``length``.
     """
 
     name: ClassVar[str] = "continuation"

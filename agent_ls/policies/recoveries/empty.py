@@ -22,7 +22,7 @@ class EmptyOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class Empty:
-    """Handles answers without text, reasoning and calls. Source: seed 000, empty response retry."""
+    """Handles answers without text, reasoning and calls. Source: S0, empty response retry."""
 
     name: ClassVar[str] = "empty"
     options: EmptyOptions = EmptyOptions()

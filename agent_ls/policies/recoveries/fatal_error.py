@@ -35,7 +35,7 @@ _SAID_ALREADY = ("a web page", "redirects to", "et `model` (", "`ollama pull ")
 class FatalError:
     """Ends the turn at once on an error that a retry cannot fix.
 
-    Source: seed 002 (authentication errors at once), seed 003 (only transient ones are retried).
+    Source: S2 (authentication errors at once), S3 (only transient ones are retried).
     """
 
     name: ClassVar[str] = "fatal_error"

@@ -20,7 +20,7 @@ _MAX_QUOTED_CHARS = 2_000
 class Refusal:
     """Ends the turn and quotes what was said.
 
-    Source: seed 003, content filter; a filter stop without a word looks like a hang.
+    Source: S3, content filter; a filter stop without a word looks like a hang.
     """
 
     name: ClassVar[str] = "refusal"

@@ -27,7 +27,7 @@ class ThinkingOnlyOptions(Record):
 class ThinkingOnly:
     """Handles reasoning without visible text and without calls.
 
-    Source: seed 000, thinking-only nudge and promotion.
+    Source: S0, thinking-only nudge and promotion.
     """
 
     name: ClassVar[str] = "thinking_only"

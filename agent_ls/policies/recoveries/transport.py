@@ -69,7 +69,7 @@ class Transport:
     """Retries what may succeed later: 429, 5xx, lost connections, broken streams.
 
     After the last try it asks the fallback model, which has its own tries; then the turn ends.
-    Source: seed 003 back-off, seed 002 retries, seed 000 resilient call.
+    Source: S3 back-off, S2 retries, S0 resilient call.
     """
 
     name: ClassVar[str] = "transport"

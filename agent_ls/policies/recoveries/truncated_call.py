@@ -25,7 +25,7 @@ class TruncatedCallOptions(Record):
 class TruncatedCall:
     """Drops an answer with cut calls; its complete calls do not run either.
 
-    Source: seed 000, truncated tool call recovery.
+    Source: S0, truncated tool call recovery.
     """
 
     name: ClassVar[str] = "truncated_call"
@@ -35,12 +35,19 @@ class TruncatedCall:
         if attempt.error is not None or not attempt.cut_calls:
             return Accept()
         tools = ", ".join(dict.fromkeys(call.tool or "(no name)" for call in attempt.cut_calls))
-        if attempt.finish is FinishReason.LENGTH:
-            what = f"The output limit cut off the arguments of your call to {tools}."
+        is_cut = attempt.finish is FinishReason.LENGTH
+        if is_cut:
             advice = "Use smaller arguments: split the work into several calls, one per answer."
         else:
-            what = f"The arguments of your call to {tools} ended before their JSON was complete."
             advice = "Write the whole JSON object; keep it small."
         if view.recoveries(self.name) >= self.options.max_reasks:
+            what = _what_happened("the model's", tools, is_cut=is_cut)
             return StepFailed(f"{what} Asking for smaller ones did not help.")
+        what = _what_happened("your", tools, is_cut=is_cut)
         return Reask(f"{what} Nothing of that answer was run. {advice}")
+
+
+def _what_happened(whose: str, tools: str, *, is_cut: bool) -> str:
+    if is_cut:
+        return f"The output limit cut off the arguments of {whose} call to {tools}."
+    return f"The arguments of {whose} call to {tools} ended before their JSON was complete."
