@@ -49,7 +49,7 @@ LINES = [
     ("agent-ls run hello >&-", 1),
     ("agent-ls run hello 2>&-", 1),
     ("agent-ls run hello <&- >&- 2>&-", 1),
-    ("agent-ls run - <&-", 3),
+    ("agent-ls run - <&-", 64),
     ("agent-ls run hello | head -c0", 1),
     ("agent-ls run hello --json | head -c0", 1),
     ("agent-ls run hello 2>&1 | head -c0", 1),

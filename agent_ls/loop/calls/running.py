@@ -49,8 +49,9 @@ async def run_tool(planned: PlannedCall, turn: Turn) -> Ran:
     # A sub-agent has its own limits, which pause while it waits for a user.
     is_turn = planned.effect is Effect.DELEGATE
     limit_s = turn.within(None if is_turn else turn.services.options.tool_timeout_s)
+    limit = asyncio.timeout(limit_s)
     try:
-        async with asyncio.timeout(limit_s) as limit:
+        async with limit:
             output = await _plan_and_apply(planned, turn, limit)
         if output.question is not None:
             output = await _answered(output.question, turn)
