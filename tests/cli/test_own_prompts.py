@@ -100,7 +100,8 @@ async def test_a_commit_is_seen_whole_changed_by_words_and_made_after_a_yes(
 ) -> None:
     again = _COMMIT.replace("expect", "# ")
     wanted = again.replace("Add things", "Add what is added\\n\\nBecause of it")
-    scenario = _COMMIT + again * 2 + wanted + '[[answer]]\ntext = "Committed."\n'
+    others = again.replace("Add things", "Add some") + again.replace("Add things", "Add more")
+    scenario = _COMMIT + others + wanted + '[[answer]]\ntext = "Committed."\n'
     async with (
         scripted(scenario) as model,
         at_screen(shop, model, "commit", "only", "calc.py", columns=120) as terminal,
