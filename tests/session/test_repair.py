@@ -201,7 +201,7 @@ async def test_what_may_have_had_an_effect_is_not_run_again(tmp_path: Path, effe
     state = await check(tmp_path / "project", [started(effect)])
     assert state.turn is not None
     assert state.turn.open_calls == ()
-    assert "Verify" in result_words(state)
+    assert "Check what it did" in result_words(state)
     assert state.turn.calls[0].result is not None
     assert state.turn.calls[0].result.error is ErrorKind.INTERRUPTED
 

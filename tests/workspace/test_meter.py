@@ -43,7 +43,7 @@ async def check(meter: ProcessMeter) -> ResourceUsage:
     used = await meter.measure()
     assert used.memory_bytes >= psutil.Process().memory_info().rss // 2
     assert used.cpu_s > 0
-    assert 0 < used.descriptors < used.max_descriptors
+    assert 0 < used.descriptors < used.descriptor_limit
     return used
 
 

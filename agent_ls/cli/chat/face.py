@@ -29,8 +29,8 @@ class Face:
         """
         self.screen, self.painter = screen, Painter()
         self._budget_usd = budget_usd
-        self._watched: set[str] = set()
-        """Sessions whose prices are watched."""
+        self._watched: list[Session] = []
+        """Those whose prices are watched."""
         self._tells_why = tells_why
         self.view: SessionView | None = None
 
@@ -64,8 +64,8 @@ class Face:
         answers = ScreenAnswers(
             self.screen, self.painter, session, view.settled, lambda: self.view is view
         )
-        if session.id not in self._watched:
-            self._watched.add(session.id)
+        if not any(one is session for one in self._watched):
+            self._watched.append(session)
             session.follow(UnpricedBudget(self.say, self._budget_usd))
         session.follow(_WhileShown(self, view, view))
         session.follow(_WhileShown(self, view, answers))

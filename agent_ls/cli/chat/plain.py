@@ -37,7 +37,7 @@ class _Lines:
     def __init__(self, reader: LineReader, *, is_attended: bool, budget_usd: float) -> None:
         self._reader, self._is_attended = reader, is_attended
         self._budget_usd = budget_usd
-        self._shown: set[str] = set()
+        self._shown: list[Session] = []
         self.has_left = False
         self.ended_turns = 0
         """Of the sessions that are shown."""
@@ -64,9 +64,10 @@ class _Lines:
 
     async def put(self, session: Session) -> None:
         """Follow this session, too."""
-        if session.id in self._shown:
+        # One that was opened again is another object.
+        if any(one is session for one in self._shown):
             return
-        self._shown.add(session.id)
+        self._shown.append(session)
         session.follow(self)
         session.follow(UnpricedBudget(self.say, self._budget_usd))
         session.follow(StreamedText(sys.stdout))

@@ -44,10 +44,10 @@ def earlier_prompts() -> History:
         place.touch(mode=0o600)
     except OSError:
         return InMemoryHistory()
-    return _Kept(place)
+    return _BestEffortHistory(place)
 
 
-class _Kept(FileHistory):
+class _BestEffortHistory(FileHistory):
     """A file of prompts; one that cannot be written keeps no prompt from being sent."""
 
     def store_string(self, string: str) -> None:
