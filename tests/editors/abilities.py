@@ -156,7 +156,7 @@ def allow(editor: User, model: ServedModel) -> None:
     editor.wait_until(lambda: len(editor.hints()) == 2, "the hints of the changes")
     editor.act("keep")
     editor.wait_until(lambda: not editor.hints(), "the changes are kept")
-    assert editor.keys == KEYS[editor.name], f"{editor.keys} keys from the wish to kept"
+    assert editor.keys == KEYS[editor.name], f"{editor.keys} keys to the kept change: {editor}"
     assert editor.text() == _EDITED
 
 

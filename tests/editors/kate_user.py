@@ -27,7 +27,12 @@ class KateUser(Kate):
     def __init__(self, name: str, binary: Path, file: Path, variables: Mapping[str, str]) -> None:
         del binary
         self.name, self.keys = name, 0
+        self._did: list[str] = []
         super().__init__(file, json.loads((DOCS / "kate.json").read_text()), variables)
+
+    def __str__(self) -> str:
+        """What was done until now, for a count of keys that differs."""
+        return "; ".join(self._did)
 
     def leave(self) -> None:
         """Quit as a user quits. Errors: KateError when something outlives Kate."""
@@ -114,13 +119,20 @@ class KateUser(Kate):
         for key in ["Control+Home", *["Down"] * line, *["Right"] * column]:
             self.screen.press(key)
             self.keys += 1
+        self._did.append(f"to line {line}")
 
     def act(self, act: Act) -> None:
         """Do what this code action does, from the menu; keep all changes one after the other."""
+        if act == "keep":
+            # While the turn runs the menu begins with the way to stop it.
+            self.wait_for_progress("end")
         before, count = len(self.hints()), len(self._commands())
-        self.keys += self.choose(
+        pressed = self.choose(
             lambda one: is_act(one, act), act, or_else=lambda one: _has_behind(one, act)
         )
+        self.keys += pressed
+        titles = [one["title"] for one in self.answered("textDocument/codeAction")[-1]]
+        self._did.append(f"{act} by {pressed} keys from {titles}")
         [command] = self.wait_until(lambda: self._commands()[count:], f"the command to {act}")
         if _has_behind({"command": command}, act):
             self.keys += self.choose(lambda one: is_act(one, act), act)
