@@ -98,11 +98,12 @@ def _refuse_words(arguments: argparse.Namespace) -> None:
     """Say how to review a revision, or anything else, by the agent. Errors: ``UsageError``."""
     with failure_as_event(arguments):
         if arguments.words:
-            said = shlex.join(arguments.words)
+            words: list[str] = arguments.words
+            revision = shlex.quote(words[0]) if len(words) == 1 else "REVISION"
             raise UsageError(
-                f"review: to let the agent look for defects since a revision: "
-                f"agent-ls review --base {said}; in anything else: agent-ls run '/review …'. Alone "
-                "it shows the open changes, for you to decide about."
+                "review: to let the agent look for defects since a revision: "
+                f"agent-ls review --base {revision}; in anything else: agent-ls run '/review …'. "
+                "Alone it shows the open changes, for you to decide about."
             )
 
 

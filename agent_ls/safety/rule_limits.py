@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from glob import iglob
 from itertools import filterfalse, islice
 from pathlib import Path
 
@@ -144,12 +143,9 @@ class FileRules:
 def _existing(pattern: str) -> Iterator[Path]:
     """Yield what fits an absolute pattern, hidden files included."""
     start, rest = plain_start(pattern)
+    top = Path(start or "/")
     # With ``**`` the folder as a whole: to look through it could take long.
-    names = (
-        ("",) if "**" in rest else iglob(rest, root_dir=start or "/", include_hidden=True)  # noqa: PTH207
-    )
-    for name in islice(names, _MAX_FITTING):
-        yield Path(start or "/", name)
+    yield from (top,) if "**" in rest or not rest else islice(top.glob(rest), _MAX_FITTING)
 
 
 NO_RULES = FileRules()
