@@ -84,7 +84,7 @@ class Tsc:
         """Tell whether there is a TypeScript that may run, in the folders or outside."""
         roots = self.workspace.roots
         jobs = (self._job(root, [root.path / "any.ts"], {}) for root in roots)
-        return self.options.enabled and not all(isinstance(job, str) for job in jobs)
+        return self.options.enabled and any(isinstance(job, TscJob) for job in jobs)
 
     async def end(self) -> None:
         """Do nothing: no program of it runs on."""

@@ -268,14 +268,18 @@ def _reason(outcome: ProgramOutcome) -> str:
 def _stand_in(project: _Project) -> Path:
     """Write the project without its references, since tsc would read their last build instead.
 
-    Errors: ``TscFailedError`` if its folder is a link, which a program may have put there.
+    Errors: ``TscFailedError`` if its folder is a link, which a program may have put there;
+    ``OSError`` if it cannot be written.
     """
     if project.path.parent.resolve() != project.path.parent:
         raise TscFailedError(f"{project.path} is reached by a link")
     own = project.path.with_name(f".agent-ls.{project.path.name}")
     files = sorted(map(str, project.files))
     config = {"extends": f"./{project.path.name}", "files": files, "include": [], "references": []}
-    own.write_text(json.dumps(config), encoding="utf-8")
+    # The workspace may have a file of this name, which the copy shows by a link.
+    own.unlink(missing_ok=True)
+    with own.open("x", encoding="utf-8") as stand_in:
+        json.dump(config, stand_in)
     return own
 
 

@@ -276,6 +276,30 @@ async def test_projects_that_refer_to_each_other_count_as_they_stand_in_their_so
     assert "." not in {one.path for one in gone.findings}
 
 
+async def test_a_link_in_the_workspace_leads_no_file_of_ours_elsewhere(
+    project: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("outside") / "theirs"
+    outside.write_text("theirs\n")
+    write(
+        project,
+        {
+            "lib/tsconfig.json": {"compilerOptions": BUILT},
+            "lib/index.ts": "export const n: number = 1;\n",
+            "tsconfig.json": {"compilerOptions": LEAN, "references": [{"path": "lib"}]},
+            "a.ts": "export {};\n",
+        },
+    )
+    (project / ".agent-ls.tsconfig.json").symlink_to(outside)
+    report = await check(project, {"a.ts": "export const a = b;\n"})
+    assert [(one.path, one.code) for one in report.findings] == [("a.ts", "TS2304")]
+    assert outside.read_text() == "theirs\n"
+
+
+def test_it_is_not_here_without_node(tmp_path: Path) -> None:
+    assert not Tsc(workspace(tmp_path), TscOptions(node=str(tmp_path / "none"))).is_here()
+
+
 @pytest.mark.parametrize(
     ("configuration", "words"),
     [
