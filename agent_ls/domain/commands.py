@@ -130,12 +130,15 @@ def called_in(prompt: str) -> tuple[str, str] | None:
 
 
 def call_line(call: str) -> str:
-    """Return the first line of an expanded prompt, which names the call: ``/NAME ARGUMENTS``."""
-    name, _, arguments = call.strip().partition(" ")
+    """Return the head of an expanded prompt, which names the call: ``/NAME ARGUMENTS``.
+
+    It ends at the first blank line, so those of the arguments are left out.
+    """
+    name, _, arguments = re.sub(r"\n\s*\n", "\n", call.strip()).partition(" ")
     return f"Command: {name} {arguments.strip()}".rstrip()
 
 
 def call_of(prompt: str) -> str:
-    """Return the call that an expanded prompt names in its first line; any other as it is."""
+    """Return the call that an expanded prompt names in its head; any other as it is."""
     found = re.match(r"Command: (/\S.*?)\n\n", prompt, re.DOTALL)
     return found[1] if found else prompt

@@ -71,7 +71,7 @@ class FileLedger:
     @property
     def is_opaque(self) -> bool:
         """Say whether it is changed as a whole now, and every other edit belongs to that."""
-        return self.images is not None and self.hunks[0].state == "open"
+        return any(one.kind == "opaque" and one.state == "open" for one in self.hunks)
 
     def open(self, ids: Iterable[str] | None = None) -> tuple[Hunk, ...]:
         """Return the hunks nobody has decided about, those of these ids when given."""
@@ -167,6 +167,9 @@ class FileLedger:
 
     def drifted(self, now: str | None, at: str) -> FileLedger:
         """Return the ledger after somebody else changed the file to ``now``."""
+        if self.images is not None and now is not None:
+            # What was changed as a whole is a text now, and counts as accepted.
+            return FileLedger(self.path, now, now, _moves(self.hunks), number=self.number)
         if now is None or self.text is None:
             if now == self.text:
                 return self

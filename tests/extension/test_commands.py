@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.domain.commands import CustomCommand, TurnLimits, called_in
+from agent_ls.domain.commands import CustomCommand, TurnLimits, call_of, called_in
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.modes import Mode
 from agent_ls.extension.commands import FileCommands
@@ -66,6 +66,13 @@ def test_arguments_fill_the_body_once(body: str, arguments: str, prompt: str) ->
     command = CustomCommand(name="c", body=body, source="c.md")
     head = f"Command: /c {arguments}".rstrip()
     assert command.expanded(arguments) == f"{head}\n\n{prompt}"
+
+
+@pytest.mark.parametrize("typed", ["one\n\ntwo", "one\n \n\n\ttwo", "\n\none\ntwo"])
+def test_no_words_of_a_call_are_lost_when_it_comes_back(typed: str) -> None:
+    expanded = CustomCommand(name="c", body="Do it.", source="c.md").expanded(typed)
+    assert expanded.endswith(f"ARGUMENTS: {typed}")
+    assert call_of(expanded).split() == ["/c", "one", "two"]
 
 
 @pytest.mark.parametrize(

@@ -326,6 +326,18 @@ async def test_an_edit_of_what_became_a_text_belongs_to_the_whole_change(tmp_pat
     await told(tmp_path, {"b.bin": _OLD}, story, after={"b.bin": _OLD}, is_open=[])
 
 
+async def test_what_became_a_text_and_was_kept_is_a_text_from_then_on(tmp_path: Path) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.runs(lambda: _put("b.bin", _TEXT)(session.folder))
+        await session.review.decide("keep", Selection())
+        await session.agent_moves("b.bin", "moved.txt")
+        await session.agent("moved.txt", "two", "2")
+        assert len(await titles(session)) == 2
+        await session.undo()
+
+    await told(tmp_path, {"b.bin": _OLD}, story, after={"b.bin": _TEXT}, is_open=[])
+
+
 async def test_turns_are_undone_one_after_the_other(tmp_path: Path) -> None:
     async def story(session: Reviewed) -> None:
         at = session.folder
