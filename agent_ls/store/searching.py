@@ -6,7 +6,9 @@ First where all of them are, then their texts in parts: other work of the store 
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -55,7 +57,7 @@ def hits(
             continue  # A damaged event; opening its session reports it.
         folded = text.casefold()
         if all(word in folded for word in words):
-            shown = _around(text, folded.index(words[0]))
+            shown = _around(text, _index_in(text, folded.index(words[0])))
             found[row.session_id, row.seq] = SearchHit(
                 row.session_id, row.seq, row.at_ms, said_by, shown
             )
@@ -70,6 +72,12 @@ def _said(kind: str, body: dict[str, Any]) -> tuple[Literal["user", "agent"], st
             return "user", str(body.get("text", ""))
         case _:
             return "agent", str(body.get("message", {}).get("text", ""))
+
+
+def _index_in(text: str, folded_index: int) -> int:
+    """Return where a text has what its folded form has there: folding makes two letters of "ß"."""
+    ends = list(accumulate(len(letter.casefold()) for letter in text))
+    return bisect_right(ends, folded_index)
 
 
 def _around(text: str, index: int) -> str:

@@ -519,6 +519,14 @@ async def test_words_are_found_beyond_ascii_and_cut_to_one_line(store: SqlStore)
     assert hit.text[0] == hit.text[-1] == "…"
 
 
+async def test_a_hit_behind_letters_that_folding_lengthens_is_shown(store: SqlStore) -> None:
+    prompt = f"{'ß' * 300} the key"
+    events = Journal().all(created(), ev.TurnStarted(turn_id="trn_1", prompt=prompt))
+    await store.append(events, durable=True)
+    (hit,) = await store.search("key")
+    assert hit.text.endswith("ß the key")
+
+
 async def test_no_more_is_found_than_was_asked_for(store: SqlStore) -> None:
     journal = Journal()
     queued = (ev.PromptQueued(text=f"word {number}", kind="steer") for number in range(9))

@@ -23,6 +23,7 @@ def review_offers(
     """
     if not changes:
         return
+    changes = _of_one_session(changes)
     for offer in _decisions(uri, changes):
         offer.diagnostics = list(hints) or None
         yield offer
@@ -52,8 +53,7 @@ def _decisions(uri: str, changes: Sequence[Change]) -> Iterator[types.CodeAction
 
 def redo_offers(changes: Sequence[Change]) -> Iterator[types.CodeAction]:
     """Yield the redo action for the undone changes of the last turn among these."""
-    last = [one for one in changes if one.is_of_last_turn]
-    if last:
+    if last := _of_one_session([one for one in changes if one.is_of_last_turn]):
         these = "this change" if len(last) == 1 else f"these {len(last)} changes"
         yield action(f"Agent: redo {these}", "agent-ls.review.redo", _meaning(last))
 
@@ -88,11 +88,15 @@ def review_lenses(uri: str, changes: Sequence[Change]) -> Iterator[types.CodeLen
         yield _lens(one.first_line, "Undo", "agent-ls.review.undo", asked)
 
 
+def _of_one_session(changes: Sequence[Change]) -> list[Change]:
+    """Return those of the last one's session: an action is about one session."""
+    return [one for one in changes if one.session is changes[-1].session]
+
+
 def _meaning(changes: Sequence[Change]) -> dict[str, Any]:
-    """Return the command argument for these changes, limited to the newest session's."""
-    session = changes[-1].session
-    ids = [one.placed.hunk.id for one in changes if one.session is session]
-    return {"sessionId": session.id, "hunkIds": ids}
+    """Return the command argument for these changes of one session."""
+    ids = [one.placed.hunk.id for one in changes]
+    return {"sessionId": changes[-1].session.id, "hunkIds": ids}
 
 
 def _lens(line: int, title: str, command: str, argument: dict[str, Any]) -> types.CodeLens:

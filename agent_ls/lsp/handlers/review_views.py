@@ -77,12 +77,15 @@ async def list_by_request(
         seen.add(turn.turn_id)
         changed = sorted((one for one in turn.files.values() if one.hunks), key=_path)
         files = [await _file(context, turn.turn_id, one, params.with_text) for one in changed]
+        files = [one for one in files if one.hunks]
+        if not (files or turn.left_files):
+            continue
         found.append(
             wire.ReviewTurn(
                 session_id=session.id,
                 turn_id=turn.turn_id,
                 prompt=turn.prompt,
-                files=[one for one in files if one.hunks],
+                files=files,
                 tool_call_ids=calls_that_changed(await session.review.ledger(), turn.turn_id),
                 left_files=turn.left_files,
             )

@@ -153,7 +153,7 @@ class Verification:
                 of=text,
                 is_met=verdicts.get(number, {}).get("met") is True,
                 by="model",
-                evidence=str(verdicts.get(number, {}).get("reason", "no judgement")),
+                evidence=str(verdicts.get(number, {}).get("reason") or "no judgement"),
             )
             for number, text in enumerate(criteria, 1)
         ]

@@ -52,10 +52,11 @@ _SUGGESTIONS: dict[FailureKind, str] = {
 
 
 class ReminderOptions(Record):
-    """When the model is reminded of what; 0 switches a part off."""
+    """When the model is reminded of what; where 0 is allowed, it switches that part off."""
 
     above_tokens: tuple[int, ...] = (0, 10_000, 30_000, 60_000)
-    """Conversation sizes from which the entry at the same position in ``every_steps`` holds."""
+    """Conversation sizes, rising, from which the entry at the same position in ``every_steps``
+    holds. None: no reminders of task, plan and files."""
     every_steps: tuple[PositiveInt, ...] = (10, 7, 5, 3)
     """Steps between two reminders of task, plan and files."""
     on_first_step: bool = False

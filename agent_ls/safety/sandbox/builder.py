@@ -40,6 +40,7 @@ from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.safety.sandbox.surroundings import git_files, system_folders, toolchains
 from agent_ls.safety.sandbox.survey import Survey, survey
 from agent_ls.safety.sandbox.tracked import hidden_secrets
+from agent_ls.safety.shell import at_home
 from agent_ls.safety.text import visible_line
 
 _GIT = re.compile(r"(?:^|[\s;&|(])git\s")
@@ -418,7 +419,7 @@ def _interpreter() -> Iterator[Path]:
 
 
 def _existing(names: Iterable[str]) -> list[Path]:
-    paths = (Path(name).expanduser() for name in names)
+    paths = (Path(at_home(name)) for name in names)
     return [path.resolve() for path in paths if path.is_absolute() and path.exists()]
 
 

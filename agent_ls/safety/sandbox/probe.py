@@ -19,6 +19,7 @@ from agent_ls.safety.sandbox.bubblewrap import find_bubblewrap
 from agent_ls.safety.sandbox.confinement import Confinement, Limits, Sandbox
 from agent_ls.safety.sandbox.landlock import find_landlock
 from agent_ls.safety.sandbox.seatbelt import find_seatbelt
+from agent_ls.safety.shell import at_home
 
 _PROBE_S = 5.0
 _LEAST_MEMORY_BYTES = 4 * 2**30
@@ -77,9 +78,9 @@ def probe(options: SandboxOptions, roots: Sequence[Path] = ()) -> Probed:
 
     A program in one of ``roots``, the folders of the workspace, is no sandbox.
     """
-    avoid = (*roots, *(Path(one).expanduser().resolve() for one in options.write))
     if options.use == "off":
         return Probed(None)
+    avoid = (*roots, *(Path(at_home(one)).resolve() for one in options.write))
     failures: list[str] = []
     for name, find in _SANDBOXES.items():
         if options.use not in ("auto", name):
