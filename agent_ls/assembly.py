@@ -41,7 +41,7 @@ from agent_ls.safety.made_files import made_files
 from agent_ls.safety.own_places import claim_store
 from agent_ls.safety.rules import SavedRules, rules_file
 from agent_ls.safety.sandbox.advice import banner
-from agent_ls.safety.sandbox.builder import SandboxBuilder, open_confiner
+from agent_ls.safety.sandbox.builder import SandboxBuilder, open_builder
 from agent_ls.safety.sandbox.probe import probe
 from agent_ls.safety.trust import TrustedFolders, trust_file
 from agent_ls.session.sessions import Sessions
@@ -119,7 +119,7 @@ async def open_sessions(
     telemetry = open_telemetry(settings.telemetry)
     host = provider or catalogue.PROVIDER(settings.provider)
     await host.start(settings.model)
-    hooks, builder = settings.hooks, await _open_confiner(settings, workspace, tell)
+    hooks, builder = settings.hooks, await _open_builder(settings, workspace, tell)
     runner = ShellRunner(builder, is_wanted=settings.sandbox.use != "off")
     if settings.dry_run:
         # Hooks are commands with real effects, so a dry run has none.
@@ -193,7 +193,7 @@ async def open_tool_servers(
 
     ``tell`` gets what the user has to know about the sandbox.
     """
-    async with held_confiner(settings, workspace, tell) as builder:
+    async with held_builder(settings, workspace, tell) as builder:
         servers = tool_servers(settings, workspace, builder)
         try:
             yield servers
@@ -202,14 +202,14 @@ async def open_tool_servers(
 
 
 @asynccontextmanager
-async def held_confiner(
+async def held_builder(
     settings: Settings, workspace: Workspace, tell: Callable[[str], None] | None = None
 ) -> AsyncGenerator[SandboxBuilder | None]:
     """Provide what confines commands, if there is a sandbox; end it with the block.
 
     ``tell`` gets what the user has to know about the sandbox.
     """
-    builder = await _open_confiner(settings, workspace, tell)
+    builder = await _open_builder(settings, workspace, tell)
     try:
         yield builder
     finally:
@@ -242,7 +242,7 @@ def _written_folders(settings: Settings, workspace: Workspace) -> list[Path]:
     return [*(root.path for root in workspace.roots), *kept]
 
 
-async def _open_confiner(
+async def _open_builder(
     settings: Settings, workspace: Workspace, tell: Callable[[str], None] | None
 ) -> SandboxBuilder | None:
     """Return what confines commands, if one is wanted and works on this machine."""
@@ -264,7 +264,7 @@ async def _open_confiner(
             raise OSError(None, str(error)) from error
 
     return await asyncio.to_thread(
-        open_confiner,
+        open_builder,
         probed.sandbox,
         settings.sandbox,
         lambda: [root.path for root in workspace.roots],

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agent_ls import __version__, catalogue
-from agent_ls.assembly import built_in_checkers, held_confiner, open_disk_workspace, tool_servers
+from agent_ls.assembly import built_in_checkers, held_builder, open_disk_workspace, tool_servers
 from agent_ls.domain.errors import AgentLsError, ProviderError, ProviderFailure
 from agent_ls.domain.hooks import HookPoint
 from agent_ls.domain.messages import UserMessage
@@ -169,7 +169,7 @@ async def _checkers(settings: Settings, folder: Path) -> list[Finding]:
         else "not trusted: nothing that it configures runs"
     )
     found = [Finding("ok", "folder", f"{folder} ({trust})")]
-    async with held_confiner(settings, workspace) as builder:
+    async with held_builder(settings, workspace) as builder:
         checkers = built_in_checkers(settings, workspace, builder)
         found += [await _checked(checker) for checker in checkers]
     for command in settings.checkers.commands:

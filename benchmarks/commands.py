@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from agent_ls.loop.ports.commands import Bounds
-from agent_ls.safety.sandbox.builder import SandboxBuilder, open_confiner
+from agent_ls.safety.sandbox.builder import SandboxBuilder, open_builder
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.workspace.runner import ShellRunner
 from benchmarks.figures import Figure, finish, median, quantile
@@ -37,7 +37,7 @@ def measure(repetitions: int) -> list[Figure]:
     with tempfile.TemporaryDirectory(prefix="agent-ls-bench-") as place:
         top = Path(place).resolve() / "repository"
         _make(top)
-        builder = open_confiner(found.sandbox, options, lambda: [top])
+        builder = open_builder(found.sandbox, options, lambda: [top])
         try:
             taken = asyncio.run(_rounds(builder, top, repetitions))
         finally:

@@ -31,7 +31,7 @@ from agent_ls.loop.extension_points import PlannedCall
 from agent_ls.loop.ports.commands import Bounds
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.ripgrep import find_ripgrep
-from agent_ls.safety.sandbox.builder import SandboxBuilder, open_confiner
+from agent_ls.safety.sandbox.builder import SandboxBuilder, open_builder
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.tools.glob import Glob, GlobArguments
 from agent_ls.tools.grep import Grep, GrepArguments
@@ -191,7 +191,7 @@ def measure_one(files: int, repetitions: int, made: Path | None = None) -> list[
             make_tree(root, files)
         options = SandboxOptions(use="bubblewrap")
         sandbox = probe(options).sandbox
-        builder = sandbox and open_confiner(sandbox, options, lambda: [root])
+        builder = sandbox and open_builder(sandbox, options, lambda: [root])
         place = Place(root, files, repetitions, _workspace(root), builder)
         try:
             return asyncio.run(_measured(place))

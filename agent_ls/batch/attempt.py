@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from agent_ls.assembly import held_confiner, open_disk_workspace
+from agent_ls.assembly import held_builder, open_disk_workspace
 from agent_ls.batch.checkouts import Checkout, check_out, existing, lay_over, restore, worktree_of
 from agent_ls.batch.results import TaskResult
 from agent_ls.batch.tasks import BatchOptions, Task
@@ -372,7 +372,7 @@ class _Attempt:
         own = parse_sets((*self._options.settings, *self._task.settings))
         settings = load_settings(command_line=own).settings
         workspace = open_disk_workspace([checkout.folder])
-        async with held_confiner(settings, workspace) as builder:
+        async with held_builder(settings, workspace) as builder:
             runner = ShellRunner(builder, is_wanted=settings.sandbox.use != "off")
             if runner.boundary == "missing":
                 raise WorkspaceError(

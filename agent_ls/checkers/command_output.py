@@ -20,7 +20,7 @@ from typing import Any
 from agent_ls.checkers.command_options import CheckCommand
 from agent_ls.checkers.copies import FolderCopy
 from agent_ls.checkers.process import ProgramOutcome
-from agent_ls.checkers.raw_finding import UNPARSABLE, Said, finding_of
+from agent_ls.checkers.raw_finding import UNPARSABLE, RawFinding, finding_of
 from agent_ls.domain.findings import CheckReport, Finding, Severity
 from agent_ls.safety.text import visible
 
@@ -82,7 +82,7 @@ def _report(run: CommandRun, shown: Callable[[Path], str | None]) -> CheckReport
     return CheckReport(findings=findings, checkers=(name,))
 
 
-def _said(run: CommandRun) -> Iterator[Said]:
+def _said(run: CommandRun) -> Iterator[RawFinding]:
     """Parse all findings in the output. Errors: ``ValueError`` with the reason."""
     options, outcome = run.options, run.outcome
     match outcome.end:
@@ -106,7 +106,7 @@ def _said(run: CommandRun) -> Iterator[Said]:
 
 
 def _findings(
-    run: CommandRun, said: Sequence[Said], shown: Callable[[Path], str | None]
+    run: CommandRun, said: Sequence[RawFinding], shown: Callable[[Path], str | None]
 ) -> tuple[Finding, ...]:
     """Return the findings in files that exist. Errors: ``ValueError`` with the reason."""
     if len(said) > _MAX_SAID:
@@ -131,13 +131,13 @@ def _findings(
     return tuple(found)
 
 
-def read_lines(output: str) -> Iterator[Said]:
+def read_lines(output: str) -> Iterator[RawFinding]:
     """Yield the findings in lines of the form that most compilers print."""
     matches = map(_LINE.search, _plain_lines(output))
     return (_of_groups(match.groupdict()) for match in matches if match is not None)
 
 
-def read_by_pattern(output: str, pattern: str, limit_s: float) -> Iterator[Said]:
+def read_by_pattern(output: str, pattern: str, limit_s: float) -> Iterator[RawFinding]:
     """Yield the findings in matching lines. Errors: ``ValueError`` if matching takes too long."""
     # Unlike ``re``, ``regex`` has a timeout and can release the GIL.
     search = importlib.import_module("regex").compile(pattern).search
@@ -161,7 +161,7 @@ def _plain_lines(output: str) -> list[str]:
     return [_ESCAPE.sub("", line[:_MAX_LINE]) for line in output.splitlines()]
 
 
-def _of_groups(groups: Mapping[str, str | None]) -> Said:
+def _of_groups(groups: Mapping[str, str | None]) -> RawFinding:
 
     def number(name: str) -> int:
         # A user's pattern may capture words here; ignore them and keep the rest.
@@ -173,7 +173,7 @@ def _of_groups(groups: Mapping[str, str | None]) -> Said:
         message, code = message[: at_end.start()], at_end["code"]
     # mypy and compilers print an inclusive end column.
     end_column = number("end_column")
-    return Said(
+    return RawFinding(
         path=(groups["path"] or "").strip(),
         message=message,
         line=number("line"),
@@ -185,7 +185,7 @@ def _of_groups(groups: Mapping[str, str | None]) -> Said:
     )
 
 
-def read_json(kind: str, output: str) -> list[Said]:
+def read_json(kind: str, output: str) -> list[RawFinding]:
     """Parse the JSON of eslint or pyright. Errors: ``ValueError`` if it has another form."""
     try:
         told = json.loads(output)
@@ -195,10 +195,10 @@ def read_json(kind: str, output: str) -> list[Said]:
         raise ValueError(f"it is no output of that kind: {reason}.") from None
 
 
-def _of_eslint(told: Any) -> Iterator[Said]:
+def _of_eslint(told: Any) -> Iterator[RawFinding]:
     for file in told:
         for one in file["messages"]:
-            yield Said(
+            yield RawFinding(
                 path=file["filePath"],
                 message=one["message"].strip(),
                 line=_number(one.get("line")),
@@ -212,10 +212,10 @@ def _of_eslint(told: Any) -> Iterator[Said]:
             )
 
 
-def _of_pyright(told: Any) -> Iterator[Said]:
+def _of_pyright(told: Any) -> Iterator[RawFinding]:
     for one in told["generalDiagnostics"]:
         if place := one.get("range"):
-            yield Said(
+            yield RawFinding(
                 path=one["file"],
                 message=one["message"].strip(),
                 line=place["start"]["line"] + 1,

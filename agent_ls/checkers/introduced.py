@@ -100,9 +100,9 @@ class IntroducedChecks:
 
         return await asyncio.to_thread(names)
 
-    async def let_go(self, asker: str) -> None:
+    async def cancel_all(self, asker: str) -> None:
         """End all checks of an asker, including their programs."""
-        await self._newest.let_go(asker)
+        await self._newest.cancel_all(asker)
 
     async def end(self) -> None:
         """End the programs that checkers keep running."""

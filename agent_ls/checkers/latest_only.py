@@ -82,7 +82,7 @@ class _Lane:
 
 @dataclass(frozen=True, slots=True)
 class NewestChecks:
-    """The newest check of each checker and asker; ``let_go`` drops an asker's checks."""
+    """The newest check of each checker and asker; ``cancel_all`` drops an asker's checks."""
 
     _lanes: dict[_Who, _Lane] = field(default_factory=dict[_Who, _Lane], init=False)
 
@@ -113,7 +113,7 @@ class NewestChecks:
         if lane := self._lanes.get((checker, asker, "")):
             lane.drop_check()
 
-    async def let_go(self, asker: str) -> None:
+    async def cancel_all(self, asker: str) -> None:
         """Cancel all checks of an asker, and wait for their programs to end."""
         ending: set[_Task] = set()
         for who in [who for who in self._lanes if who[1] == asker]:

@@ -56,7 +56,8 @@ async def run_program(
 ) -> ProgramOutcome:
     """Run a program with this input and PATH; ``variables`` are names to pass on in addition.
 
-    With a ``confiner`` it sees the workspace, and ``readable`` too, and changes only ``writable``.
+    With a ``builder`` it runs in the sandbox: it sees the workspace and ``readable``, and changes
+    only ``writable``.
     Never raises, except on cancellation, which kills the program first.
     """
     words, env = tuple(map(str, command)), _environment(path, variables)

@@ -15,7 +15,7 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class RawFinding:
     """One message of a checker; lines and columns from 1, or 0 if not given."""
 
     path: str
@@ -36,7 +36,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def finding_of(
-    said: Said,
+    said: RawFinding,
     path: str,
     lines: list[str],
     *,

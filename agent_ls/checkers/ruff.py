@@ -14,7 +14,7 @@ from pydantic import Field
 
 from agent_ls.checkers.process import ProgramOutcome, run_program, together
 from agent_ls.checkers.programs import find_program, untrusted
-from agent_ls.checkers.raw_finding import UNPARSABLE, Said, finding_of, lines_of
+from agent_ls.checkers.raw_finding import UNPARSABLE, RawFinding, finding_of, lines_of
 from agent_ls.checkers.ruff_server import AskedText, Diagnostic, RuffServers, ServerStart
 from agent_ls.checkers.ruff_settings import RuffSettings, RuffSettingsFinder
 from agent_ls.domain.errors import WorkspaceError
@@ -264,20 +264,20 @@ def _reason(said: str) -> str:
     return f"{reason[:_MAX_REASON]}{advice}"
 
 
-def _findings(said: Iterable[Said], file: _File) -> tuple[Finding, ...]:
+def _findings(said: Iterable[RawFinding], file: _File) -> tuple[Finding, ...]:
     found = sorted(said, key=_place)
     lines = lines_of(file.text) if found else []
     return tuple(finding_of(one, file.path, lines, checker="ruff") for one in found)
 
 
-def _said(item: dict[str, Any]) -> Said:
+def _said(item: dict[str, Any]) -> RawFinding:
     start, end = item["location"], item["end_location"]
     return _said_at(item, (start["row"], start["column"]), (end["row"], end["column"]))
 
 
-def _said_by_server(answer: Iterable[Diagnostic]) -> list[Said] | None:
+def _said_by_server(answer: Iterable[Diagnostic]) -> list[RawFinding] | None:
     """Return what the command would say; None if that is not sure."""
-    found = list[Said]()
+    found = list[RawFinding]()
     try:
         for one in answer:
             start, end = one["range"]["start"], one["range"]["end"]
@@ -299,10 +299,10 @@ def _said_by_server(answer: Iterable[Diagnostic]) -> list[Said] | None:
     return found
 
 
-def _said_at(item: dict[str, Any], start: tuple[int, int], end: tuple[int, int]) -> Said:
+def _said_at(item: dict[str, Any], start: tuple[int, int], end: tuple[int, int]) -> RawFinding:
     """Return what ruff says, with places from 1."""
     code = item["code"]
-    return Said(
+    return RawFinding(
         path="",
         message=item["message"],
         line=start[0],
@@ -314,7 +314,7 @@ def _said_at(item: dict[str, Any], start: tuple[int, int], end: tuple[int, int])
     )
 
 
-def _place(said: Said) -> tuple[int | str, ...]:
+def _place(said: RawFinding) -> tuple[int | str, ...]:
     return said.line, said.column, said.code, said.message
 
 

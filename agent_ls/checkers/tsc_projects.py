@@ -20,7 +20,7 @@ from typing import Any
 from agent_ls.checkers.copies import FolderCopy
 from agent_ls.checkers.process import ProgramOutcome, run_program
 from agent_ls.checkers.programs import TypeScript
-from agent_ls.checkers.raw_finding import Said
+from agent_ls.checkers.raw_finding import RawFinding
 from agent_ls.domain.findings import Severity
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.sandbox.builder import SandboxBuilder
@@ -72,7 +72,7 @@ class TscJob:
 class TscAnswer:
     """The output of TypeScript for all projects."""
 
-    said: tuple[Said, ...]
+    said: tuple[RawFinding, ...]
     """Messages, with paths of the copy; line 0 means the whole file or project."""
     alone: frozenset[Path]
     """Real paths of files in no project, which were checked with default options."""
@@ -197,7 +197,7 @@ class TscRun:
             tuple(one for one in files if one.is_file()),
         )
 
-    async def _check(self, project: _Project) -> list[Said]:
+    async def _check(self, project: _Project) -> list[RawFinding]:
         # Without this option an incremental project writes its state beside its sources.
         name = hashlib.sha256(str(project.path).encode()).hexdigest()[:16]
         state = self.root / f".agent-ls.{name}.tsbuildinfo"
@@ -218,13 +218,13 @@ class TscRun:
 
     async def _tsc(
         self, about: Path, *arguments: str | Path, stand_in: Path | None = None
-    ) -> list[Said]:
+    ) -> list[RawFinding]:
         """Run tsc and parse its output; ``about`` is the path for messages without one."""
         outcome = await self._run(*arguments)
         printed = parse_output(outcome.stdout)
         if outcome.exit_code != 0 and not printed:
             raise TscFailedError(_reason(outcome))
-        said: list[Said] = []
+        said: list[RawFinding] = []
         for one in printed:
             path = _absolute(one.path, self.root / CONFIGURATIONS[0])
             if not one.path or path == stand_in:
@@ -287,13 +287,13 @@ def _absolute(name: str, configuration: Path) -> Path:
     return Path(os.path.normpath(configuration.parent / name))
 
 
-def parse_output(output: str) -> list[Said]:
+def parse_output(output: str) -> list[RawFinding]:
     """Parse tsc's output; indented lines continue a message."""
-    found: list[Said] = []
+    found: list[RawFinding] = []
     for line in output.replace("\r\n", "\n").split("\n"):
         if match := _PRINTED.match(line):
             found.append(
-                Said(
+                RawFinding(
                     path=match["file"] or "",
                     message=match["text"],
                     line=int(match["line"] or 0),

@@ -28,7 +28,7 @@ from agent_ls.loop.ports.models import ModelFacts
 from agent_ls.loop.ports.workspace import Root, Workspace
 from agent_ls.loop.state.folding import fold_all
 from agent_ls.loop.state.view import TurnView
-from agent_ls.safety.sandbox.builder import open_confiner
+from agent_ls.safety.sandbox.builder import open_builder
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.settings import Settings
 from agent_ls.wiring import build
@@ -108,7 +108,7 @@ def boundary_here(
     if sandbox is None:
         yield "missing"
         return
-    builder = open_confiner(sandbox, options, roots)
+    builder = open_builder(sandbox, options, roots)
     try:
         yield "sandbox"
     finally:

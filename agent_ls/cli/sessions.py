@@ -24,7 +24,7 @@ from agent_ls.loop.ports.store import Leases, SessionSummary
 from agent_ls.loop.state.recorder import Recorder
 from agent_ls.observers.report.words import money
 from agent_ls.safety.text import label, visible, visible_line
-from agent_ls.session.forking import forked, place_of_turn
+from agent_ls.session.forking import fork_journal, fork_seq_after
 from agent_ls.session.held_leases import HeldLeases, is_dead, is_loose_lease, own_identity
 
 _DECLINED = 1
@@ -107,9 +107,9 @@ async def _fork(arguments: argparse.Namespace) -> int:
     async with open_named_store(arguments) as store:
         source = await find_session(store, arguments.session, folder_uri(arguments))
         journal = await store.load(source)
-        last_seq = place_of_turn(journal, arguments.at)
+        last_seq = fork_seq_after(journal, arguments.at)
         new_id = Ids(clock.now_ms).new("ses")
-        await store.append(forked(journal, new_id, last_seq), durable=True)
+        await store.append(fork_journal(journal, new_id, last_seq), durable=True)
     sys.stdout.write(f"{new_id}\n")
     sys.stderr.write("The conversation branched off; the files are as they are now.\n")
     if sys.stdout.isatty():

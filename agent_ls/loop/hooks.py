@@ -45,7 +45,7 @@ FAILURES = (HookOutcome.FAILED, HookOutcome.TIMED_OUT)
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class HookResult:
     """One hook's outcome and its parsed answer."""
 
     outcome: HookOutcome
@@ -66,9 +66,9 @@ class Said:
             call_id=call_id,
         )
 
-    def failed(self, why: str) -> Said:
+    def failed(self, why: str) -> HookResult:
         """Return a FAILED outcome with this reason and the same duration."""
-        return Said(HookOutcome.FAILED, why, duration_ms=self.duration_ms)
+        return HookResult(HookOutcome.FAILED, why, duration_ms=self.duration_ms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class Hooks:
         told: Mapping[str, JsonValue],
         path: str = "",
         texts: Mapping[Path, bytes] | None = None,
-    ) -> Said:
+    ) -> HookResult:
         """Run one hook with ``told`` as JSON on stdin; every failure becomes an outcome.
 
         ``texts`` is as in ``Bounds``.
@@ -131,7 +131,7 @@ class Hooks:
             return options.llm_timeout_s
         return options.end_timeout_s if point is HookPoint.SESSION_END else options.turn_timeout_s
 
-    async def check_file(self, hook: Hook, path: str, texts: Mapping[Path, bytes]) -> Said:
+    async def check_file(self, hook: Hook, path: str, texts: Mapping[Path, bytes]) -> HookResult:
         """Run a check on a file (``{file}`` in its command); BLOCKED means it found something."""
         limit_s = hook.timeout_s or self.options.tool_timeout_s
         root, absolute = self.workspace.locate(path)
@@ -153,7 +153,7 @@ class Hooks:
         limit_s: float,
         env: dict[str, str],
         texts: Mapping[Path, bytes],
-    ) -> HookRun | Said:
+    ) -> HookRun | HookResult:
         try:
             return await self.runner.run(
                 command,
@@ -166,18 +166,18 @@ class Hooks:
             )
         except Exception as error:
             _log.warning("hook %s could not be run: %s", hook.name, error)
-            return Said(HookOutcome.FAILED, f"it could not be run: {error}")
+            return HookResult(HookOutcome.FAILED, f"it could not be run: {error}")
 
 
-def _checked(run: HookRun, limit_s: float) -> Said:
+def _checked(run: HookRun, limit_s: float) -> HookResult:
     """Turn a check's run into an outcome: any exit code but 0 blocks, unless it could not run."""
     if run.exit_code == 0:
-        return Said(HookOutcome.PASSED, duration_ms=run.duration_ms)
+        return HookResult(HookOutcome.PASSED, duration_ms=run.duration_ms)
     if run.has_timed_out or run.exit_code in (None, *_NOT_FOUND):
         return _understood(run, limit_s, HookPoint.POST_EDIT)
     text = "\n".join(one for one in (run.output.strip(), run.errors) if one)
     why = text or f"exit code {run.exit_code}"
-    return Said(HookOutcome.BLOCKED, why, duration_ms=run.duration_ms)
+    return HookResult(HookOutcome.BLOCKED, why, duration_ms=run.duration_ms)
 
 
 def _wants(hook: Hook, tool: str, paths: tuple[str, ...]) -> bool:
@@ -188,26 +188,26 @@ def _wants(hook: Hook, tool: str, paths: tuple[str, ...]) -> bool:
     )
 
 
-def _understood(run: HookRun, limit_s: float, point: HookPoint) -> Said:
+def _understood(run: HookRun, limit_s: float, point: HookPoint) -> HookResult:
     if run.has_timed_out:
         why = f"it did not end within {limit_s:g} s"
-        return Said(HookOutcome.TIMED_OUT, why, duration_ms=run.duration_ms)
+        return HookResult(HookOutcome.TIMED_OUT, why, duration_ms=run.duration_ms)
     output = run.output.strip()
     if run.exit_code == _BLOCKS:
         why = run.errors or output or "it gave no reason"
-        return Said(HookOutcome.BLOCKED, why, duration_ms=run.duration_ms)
+        return HookResult(HookOutcome.BLOCKED, why, duration_ms=run.duration_ms)
     if run.exit_code != 0:
         why = f"exit code {run.exit_code}" + (f": {run.errors}" if run.errors else "")
-        return Said(HookOutcome.FAILED, why, duration_ms=run.duration_ms)
+        return HookResult(HookOutcome.FAILED, why, duration_ms=run.duration_ms)
     if not output.startswith("{"):
         # Around calls and requests, plain output comes from formatters and linters.
         adds = HookAnswer(context=output if point in _ADDING_POINTS else None)
-        return Said(HookOutcome.PASSED, answer=adds, duration_ms=run.duration_ms)
+        return HookResult(HookOutcome.PASSED, answer=adds, duration_ms=run.duration_ms)
     try:
         answer = HookAnswer.model_validate(our_answer(_OBJECT.validate_json(output), point))
     except ValidationError as error:
         why = f"its answer is not understood: {mistakes_said(error)}"
-        return Said(HookOutcome.FAILED, why, duration_ms=run.duration_ms)
+        return HookResult(HookOutcome.FAILED, why, duration_ms=run.duration_ms)
     outcome = HookOutcome.BLOCKED if answer.decision == "deny" else HookOutcome.PASSED
     why = answer.reason or ("it gave no reason" if outcome is HookOutcome.BLOCKED else "")
-    return Said(outcome, why, answer, run.duration_ms)
+    return HookResult(outcome, why, answer, run.duration_ms)

@@ -91,7 +91,7 @@ class FileLedger:
             if self.images is None
             else FileLedger(self.path, before, before, number=self.number)
         )
-        known = known.drifted(before, at)
+        known = known.with_outside_change(before, at)
         if after is None:
             return known._removed(at)
         if known.text is None:
@@ -144,7 +144,7 @@ class FileLedger:
         """Return the ledger as if the file had existed before the turn."""
         return replace(self, base=self.text, hunks=(), modes=FileModes(), lost=None)
 
-    def permitted(self, modes: Modes) -> FileLedger:
+    def with_modes(self, modes: Modes) -> FileLedger:
         """Return the ledger, edited, with the permissions before and after that edit."""
         return replace(self, modes=self.modes.touched(modes, is_gone=self.text is None))
 
@@ -165,7 +165,7 @@ class FileLedger:
         hunks = (replace(one, state=state) if one.id in ids else one for one in self.hunks)
         return replace(self, hunks=tuple(hunks))
 
-    def drifted(self, now: str | None, at: str) -> FileLedger:
+    def with_outside_change(self, now: str | None, at: str) -> FileLedger:
         """Return the ledger after somebody else changed the file to ``now``."""
         if self.images is not None and now is not None:
             # What was changed as a whole is a text now, and counts as accepted.

@@ -372,13 +372,13 @@ async def _followed(
     if known is None:
         known = FileLedger(touch.path, before, before, number=number)
     if touch.edit is not None and touch.edit.kind == "move":
-        changed = replace(known, path=touch.path).drifted(before, at).moved(path, at)
+        changed = replace(known, path=touch.path).with_outside_change(before, at).moved(path, at)
     else:
         size = len(before or "") + len(after or "")
         changed = await off_loop(size, partial(known.edited, before, after, at))
     is_one = bool(known.hunks) and known.blobs[1] == touch.before_blob
     first = known.blobs[0] if is_one else touch.before_blob
-    changed = replace(changed.permitted(touch.modes), path=path, blobs=(first, touch.after_blob))
+    changed = replace(changed.with_modes(touch.modes), path=path, blobs=(first, touch.after_blob))
     # What was made and taken away in one turn never was.
     return None if changed.base is None and changed.text is None else changed
 

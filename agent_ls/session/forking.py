@@ -24,7 +24,7 @@ from agent_ls.domain.events import (
 from agent_ls.loop.state.folding import fold_all
 
 
-def place_of_turn(journal: Sequence[StoredEvent], turn: str | None) -> int:
+def fork_seq_after(journal: Sequence[StoredEvent], turn: str | None) -> int:
     """Return the seq at which to fork after a turn, named by its id or its number from 1.
 
     That is the turn's end, or its last review event before the next turn.
@@ -34,7 +34,7 @@ def place_of_turn(journal: Sequence[StoredEvent], turn: str | None) -> int:
     ends = {one.event.turn_id: one.seq for one in journal if isinstance(one.event, TurnEnded)}
     if turn is None:
         if not ends:
-            raise StoreError("no turn of this session is over, so there is none to go on from")
+            raise StoreError("this session has no finished turn to fork from")
         return _reviewed_until(journal, max(ends.values()))
     named = _id_of(begun, turn)
     if named not in ends:
@@ -42,7 +42,7 @@ def place_of_turn(journal: Sequence[StoredEvent], turn: str | None) -> int:
     return _reviewed_until(journal, ends[named])
 
 
-def place_before_turn(journal: Sequence[StoredEvent], turn: str) -> int:
+def fork_seq_before(journal: Sequence[StoredEvent], turn: str) -> int:
     """Return the seq at which to fork before a turn, named by its id or its number from 1.
 
     The turn itself may still run. Errors: ``StoreError`` when there is no such turn.
@@ -74,7 +74,9 @@ def _reviewed_until(journal: Sequence[StoredEvent], end: int) -> int:
     return place
 
 
-def forked(journal: Sequence[StoredEvent], session_id: str, last_seq: int) -> list[StoredEvent]:
+def fork_journal(
+    journal: Sequence[StoredEvent], session_id: str, last_seq: int
+) -> list[StoredEvent]:
     """Return the journal of a fork that ends with event ``last_seq``, where no turn runs.
 
     Prompts that wait in the queue are left out. The fork has the source's title of today and is

@@ -87,7 +87,7 @@ class HeldLeases:
                 return lease
         raise SessionHeld(
             f"another agent-ls writes session {session_id}; close it there, or wait "
-            f"{_LEASE_S:.0f} s if it has died"
+            f"{_LEASE_S:.0f} s if that process has crashed"
         )
 
     async def renew(self, lease: Lease, is_unwritten: Unwritten) -> bool:
@@ -99,14 +99,14 @@ class HeldLeases:
                 return await self._is_still_held(lease, is_unwritten)
             return await self._store.lease(lease.session_id, lease.owner, _LEASE_S)
 
-    async def tighten(self, lease: Lease, is_unwritten: Unwritten) -> bool:
+    async def upgrade(self, lease: Lease, is_unwritten: Unwritten) -> bool:
         """Make a lease firm; False when another process took it while loose, or it was released."""
         async with self._changing:
             return await self._made_firm(lease, is_unwritten)
 
     @asynccontextmanager
-    async def firmly(self, lease: Lease, is_unwritten: Unwritten) -> AsyncGenerator[bool]:
-        """Hold a firm lease during the block; yields False as ``tighten`` returns it.
+    async def upgraded(self, lease: Lease, is_unwritten: Unwritten) -> AsyncGenerator[bool]:
+        """Hold a firm lease during the block; yields False as ``upgrade`` returns it.
 
         Inside the block, leases must not be taken, renewed or released.
         """

@@ -74,7 +74,7 @@ class OpenSessions:
         known = self._open.get(session_id)
         if known is None:
             return None
-        is_current = to_look or await self._tighten(known)
+        is_current = to_look or await self._upgrade(known)
         # It may have been closed during the await.
         is_here = self._open.pop(session_id, None) is known
         if is_here and is_current and not known.is_closed:
@@ -102,7 +102,7 @@ class OpenSessions:
 
         Errors: ``StoreError`` when another process has continued it, or it was closed here.
         """
-        is_held = self._is_open(session) and await self._tighten(session)
+        is_held = self._is_open(session) and await self._upgrade(session)
         await self._refuse_lost(session, is_held=is_held)
 
     @asynccontextmanager
@@ -114,7 +114,7 @@ class OpenSessions:
         is_held = self._is_open(session)
         if is_held:
             is_unwritten = partial(self._is_unwritten, session)
-            async with self._leases.firmly(self._lease_of[session], is_unwritten) as is_held:
+            async with self._leases.upgraded(self._lease_of[session], is_unwritten) as is_held:
                 if is_held and self._is_open(session):
                     yield
                     return
@@ -184,9 +184,9 @@ class OpenSessions:
                 "or again here when it is closed"
             )
 
-    async def _tighten(self, session: Session) -> bool:
+    async def _upgrade(self, session: Session) -> bool:
         lease = self._lease_of[session]
-        return await self._leases.tighten(lease, partial(self._is_unwritten, session))
+        return await self._leases.upgrade(lease, partial(self._is_unwritten, session))
 
     async def _is_unwritten(self, session: Session) -> bool:
         journal = await self._store.load(session.id)

@@ -28,7 +28,7 @@ from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.state.folding import fold_all
 from agent_ls.loop.state.recorder import Recorder
 from agent_ls.review.followed_ledger import has_open_changes
-from agent_ls.session.forking import forked, place_before_turn, place_of_turn
+from agent_ls.session.forking import fork_journal, fork_seq_after, fork_seq_before
 from agent_ls.session.held_leases import HeldLeases, Lease, account_name, own_identity
 from agent_ls.session.loading import load_settled, refuse_other_kind
 from agent_ls.session.open_sessions import OpenSessions
@@ -300,10 +300,10 @@ class Sessions:
         refuse_other_kind(journal, is_dry_run=self._is_dry_run)
         new_id = self._ids.new("ses")
         if turn is not None and is_before:
-            place = place_before_turn(journal, turn)
+            place = fork_seq_before(journal, turn)
         else:
-            place = place_of_turn(journal, turn)
-        events = forked(journal, new_id, place)
+            place = fork_seq_after(journal, turn)
+        events = fork_journal(journal, new_id, place)
         await self._store.append(events, durable=True)
         return await self.open(new_id)
 

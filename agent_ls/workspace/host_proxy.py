@@ -55,7 +55,7 @@ class _Request:
         return not self.first
 
 
-async def looked_up(host: str) -> Sequence[str]:
+async def resolve_host(host: str) -> Sequence[str]:
     """Return the addresses of a name. Errors: ``OSError``."""
     """Return the addresses of a name. Errors: ``OSError``."""
     loop = asyncio.get_running_loop()
@@ -66,7 +66,7 @@ async def looked_up(host: str) -> Sequence[str]:
 class HostProxy:
     """The way of one command to its granted hosts. ``close`` it when the command has ended."""
 
-    def __init__(self, hosts: Sequence[str], resolve: Resolve = looked_up) -> None:
+    def __init__(self, hosts: Sequence[str], resolve: Resolve = resolve_host) -> None:
         self._grants = tuple(map(read_grant, hosts))
         self._resolve = resolve
         self._ours, theirs = socket.socketpair()

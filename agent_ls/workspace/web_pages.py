@@ -23,7 +23,7 @@ from agent_ls.domain.errors import ToolError
 from agent_ls.loop.ports.web import WebPage
 from agent_ls.processes.launching import start_piped
 from agent_ls.safety.sandbox.hosts import HostGrant, read_host
-from agent_ls.workspace.host_proxy import looked_up
+from agent_ls.workspace.host_proxy import resolve_host
 
 if TYPE_CHECKING:
     import httpcore
@@ -52,7 +52,7 @@ class WebPages:
 
     def __init__(
         self,
-        resolve: Resolve = looked_up,
+        resolve: Resolve = resolve_host,
         connect: Connect | None = None,
         tls: ssl.SSLContext | None = None,
         *,

@@ -245,13 +245,13 @@ async def test_a_check_is_confined_as_the_tasks_settings_say(
     host: Host, shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[str] = []
-    real = module.held_confiner
+    real = module.held_builder
 
     def held(settings: Settings, *more: Any) -> Any:
         seen.append(settings.sandbox.use)
         return real(settings, *more)
 
-    monkeypatch.setattr(module, "held_confiner", held)
+    monkeypatch.setattr(module, "held_builder", held)
     monkeypatch.setenv("AGENT_LS_SANDBOX", "auto")
     await add(host, shop, check="true", settings=["sandbox.use=off"])
     await play(host, ENDED)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import pytest
 
 from agent_ls.checkers.command_output import read_by_pattern, read_json, read_lines
-from agent_ls.checkers.raw_finding import Said, column_of, word_end
+from agent_ls.checkers.raw_finding import RawFinding, column_of, word_end
 from agent_ls.domain.findings import Severity
 
 Row = tuple[str, int, int, str, Severity | None, str]
@@ -19,7 +19,7 @@ def check(output: str, expected: list[Row], *, kind: str = "lines") -> None:
     assert rows(read_lines(output) if kind == "lines" else read_json(kind, output)) == expected
 
 
-def rows(said: Iterable[Said]) -> list[Row]:
+def rows(said: Iterable[RawFinding]) -> list[Row]:
     return [(one.path, one.line, one.column, one.code, one.severity, one.message) for one in said]
 
 

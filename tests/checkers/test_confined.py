@@ -18,7 +18,7 @@ from agent_ls.checkers.commands import CommandChecker
 from agent_ls.checkers.ruff import Ruff, RuffOptions
 from agent_ls.checkers.tsc import Tsc, TscOptions
 from agent_ls.domain.findings import CheckReport
-from agent_ls.safety.sandbox.builder import SandboxBuilder, open_confiner
+from agent_ls.safety.sandbox.builder import SandboxBuilder, open_builder
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from tests.checkers.conftest import INSTALLED
 from tests.checkers.projects import told, workspace, write
@@ -106,7 +106,7 @@ def confine(request: pytest.FixtureRequest) -> Iterator[Confine]:
     sandbox, opened = found.sandbox, list[SandboxBuilder]()
 
     def make(*roots: Path) -> SandboxBuilder:
-        opened.append(open_confiner(sandbox, options, lambda: roots))
+        opened.append(open_builder(sandbox, options, lambda: roots))
         return opened[-1]
 
     yield make

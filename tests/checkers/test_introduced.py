@@ -218,9 +218,9 @@ async def test_who_is_let_go_leaves_nothing_running_and_takes_nothing_from_other
         await checks.introduced({"a.txt": was}, {"a.txt": text}, asker=who, within_s=0)
         await until(lambda now={"a.txt": text}: now in checker.asked)
     assert checker.ended == dict.fromkeys(["old", "TODO 1"], "cancelled")
-    await checks.let_go("t")
+    await checks.cancel_all("t")
     assert checker.ended == dict.fromkeys(["old", "TODO 1", "TODO 2", "x"], "cancelled")
-    await checks.let_go("u")
+    await checks.cancel_all("u")
     assert checker.ended.keys() == {"old", "TODO 1", "TODO 2", "TODO 3", "x", "before"}
     assert set(checker.ended.values()) == {"cancelled"}
     checker.go_on.set()
@@ -236,7 +236,7 @@ async def test_who_is_let_go_waits_for_what_was_broken_off_before(tmp_path: Path
     for text in ("TODO 1", "TODO 2"):
         await checks.introduced({"a.txt": ""}, {"a.txt": text}, asker="t", within_s=0)
         await until(lambda: {"a.txt": "TODO 1"} in checker.asked)
-    leaving = asyncio.ensure_future(checks.let_go("t"))
+    leaving = asyncio.ensure_future(checks.cancel_all("t"))
     for _ in range(10):
         await asyncio.sleep(0)
     assert not leaving.done()

@@ -15,10 +15,10 @@ from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.events import HookRan
 from agent_ls.domain.hooks import Hook, HookAnswer, HookOptions, HookOutcome, HookPoint
 from agent_ls.domain.stops import StopReason, TurnStatus
-from agent_ls.loop.hooks import Hooks, Said
+from agent_ls.loop.hooks import HookResult, Hooks
 from agent_ls.loop.ports.commands import HookRun
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.safety.sandbox.builder import open_confiner
+from agent_ls.safety.sandbox.builder import open_builder
 from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.settings import load_settings, user_file
 from agent_ls.workspace.disk import DiskWorkspace
@@ -37,7 +37,7 @@ def _hooks(folder: Path, options: HookOptions | None = None) -> Hooks:
     return Hooks(HookCommands(ShellRunner()), workspace, options or HookOptions())
 
 
-async def check(folder: Path, command: str, expected: Said, **told: str) -> None:
+async def check(folder: Path, command: str, expected: HookResult, **told: str) -> None:
     """Ask one hook before a tool and compare what it said."""
     hook = Hook(name="h", command=command, timeout_s=30)
     said = await _hooks(folder).ask(HookPoint.BEFORE_TOOL, hook, told, path="a.txt")
@@ -47,7 +47,7 @@ async def check(folder: Path, command: str, expected: Said, **told: str) -> None
     )  # fmt: skip
 
 
-_PASSED = Said(HookOutcome.PASSED)
+_PASSED = HookResult(HookOutcome.PASSED)
 
 
 @pytest.mark.parametrize(
@@ -56,22 +56,22 @@ _PASSED = Said(HookOutcome.PASSED)
         ("true", _PASSED),
         ("echo reformatted 3 files", _PASSED),
         ("echo '{}'", _PASSED),
-        ("exit 2", Said(HookOutcome.BLOCKED, "it gave no reason")),
-        ("echo no >&2; exit 2", Said(HookOutcome.BLOCKED, "no")),
-        ("echo on stdout; exit 2", Said(HookOutcome.BLOCKED, "on stdout")),
-        ("echo oh >&2; exit 7", Said(HookOutcome.FAILED, "exit code 7: oh")),
-        ("exit 1 # a comment", Said(HookOutcome.FAILED, "exit code 1")),
+        ("exit 2", HookResult(HookOutcome.BLOCKED, "it gave no reason")),
+        ("echo no >&2; exit 2", HookResult(HookOutcome.BLOCKED, "no")),
+        ("echo on stdout; exit 2", HookResult(HookOutcome.BLOCKED, "on stdout")),
+        ("echo oh >&2; exit 7", HookResult(HookOutcome.FAILED, "exit code 7: oh")),
+        ("exit 1 # a comment", HookResult(HookOutcome.FAILED, "exit code 1")),
         (
             """echo '{"decision": "deny", "reason": "no"}'""",
-            Said(HookOutcome.BLOCKED, "no", HookAnswer(decision="deny", reason="no")),
+            HookResult(HookOutcome.BLOCKED, "no", HookAnswer(decision="deny", reason="no")),
         ),
         (
             """echo '{"decision": "allow"}'""",
-            Said(HookOutcome.PASSED, "", HookAnswer(decision="allow")),
+            HookResult(HookOutcome.PASSED, "", HookAnswer(decision="allow")),
         ),
         (
             """echo '{"verdict": "allow"}'""",
-            Said(
+            HookResult(
                 HookOutcome.FAILED,
                 "its answer is not understood: verdict: is not known",
             ),
@@ -84,12 +84,12 @@ _PASSED = Said(HookOutcome.PASSED)
         ('test -f a.txt || { echo "elsewhere: $PWD" >&2; exit 2; }', _PASSED),
         (
             "echo sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789 >&2; exit 2",
-            Said(HookOutcome.BLOCKED, "[masked anthropic key]"),
+            HookResult(HookOutcome.BLOCKED, "[masked anthropic key]"),
         ),
     ],
 )
 async def test_exit_code_and_output_say_what_a_hook_means(
-    command: str, expected: Said, tmp_path: Path
+    command: str, expected: HookResult, tmp_path: Path
 ) -> None:
     (tmp_path / "a.txt").write_text("one")
     await check(tmp_path, command, expected, tool="edit_file")
@@ -350,7 +350,7 @@ async def test_a_hook_gets_its_input_in_the_sandbox_too(tmp_path: Path, is_confi
     folder = tmp_path.resolve() / "work"
     folder.mkdir()
     outside = tmp_path / "outside"
-    builder = open_confiner(installed_bubblewrap(), SandboxOptions(), lambda: [folder])
+    builder = open_builder(installed_bubblewrap(), SandboxOptions(), lambda: [folder])
     workspace = DiskWorkspace((Root("project", folder, True),))
     hooks = Hooks(HookCommands(ShellRunner(builder)), workspace)
     command = f"cat >&2; echo done > inside; echo done 2>/dev/null > {outside}; exit 2"

@@ -464,7 +464,7 @@ async def test_another_process_owes_the_same_answer_and_says_nothing_twice(
 ) -> None:
     await happened.write("a.txt", "TODO 1\n")
     await followed(happened, waits)
-    await waits.let_go("trn_1")
+    await waits.cancel_all("trn_1")
     go(tmp_path)
     resumed = IntroducedChecks(waits.checkers, waits.workspace)
     assert isinstance(await answered(happened, resumed), Nudge)

@@ -14,7 +14,7 @@ import pytest
 from agent_ls.loop.ports.commands import Bounds
 from agent_ls.safety.sandbox import bubblewrap
 from agent_ls.safety.sandbox.bubblewrap import Bubblewrap
-from agent_ls.safety.sandbox.builder import SandboxBuilder, open_confiner
+from agent_ls.safety.sandbox.builder import SandboxBuilder, open_builder
 from agent_ls.safety.sandbox.confinement import Wrapped
 from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.workspace.runner import ShellRunner
@@ -59,7 +59,7 @@ def builder(top: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SandboxBuild
     monkeypatch.setenv("XDG_STATE_HOME", str(base / "state"))
     write = (str(base / "write"), str(base / "gone"), "relative", str(base / "config"))
     options = SandboxOptions(read=(str(base / "read"),), write=write)
-    made = open_confiner(installed_bubblewrap(), options, lambda: [top / "app"])
+    made = open_builder(installed_bubblewrap(), options, lambda: [top / "app"])
     yield made
     made.end()
 
@@ -156,7 +156,7 @@ async def test_what_a_command_may(
 async def test_more_of_etc_may_be_read(top: Path) -> None:
     """A copy of its usual parts stands for /etc elsewhere, and nothing can be added to a copy."""
     options = SandboxOptions(read=("/etc/skel",))
-    builder = open_confiner(installed_bubblewrap(), options, lambda: [top / "app"])
+    builder = open_builder(installed_bubblewrap(), options, lambda: [top / "app"])
     try:
         ran = await ShellRunner(builder).run(
             "ls -d /etc/skel && grep -c ^root: /etc/passwd", cwd=top / "app", timeout_s=20
@@ -231,7 +231,7 @@ async def test_a_link_in_a_folders_place_leads_no_command_outside(
     link = os.path.relpath(outside, (workspace / at).parent)
     options = SandboxOptions(read=(str(outside),))
     sandbox: Any = _Renaming(installed_bubblewrap(), workspace / at, link)
-    builder = open_confiner(sandbox, options, lambda: [workspace])
+    builder = open_builder(sandbox, options, lambda: [workspace])
     try:
         ran = await ShellRunner(builder).run(
             "echo x > ../outside/n", cwd=workspace, timeout_s=20, bounds=WORK
@@ -249,7 +249,7 @@ async def test_a_folder_of_any_name_is_mounted_as_planned(tmp_path: Path, name: 
     workspace = tmp_path.resolve() / name
     (workspace / name).mkdir(parents=True)
     (workspace / name / "own.env").write_text("KEY=canary\n")
-    builder = open_confiner(installed_bubblewrap(), SandboxOptions(), lambda: [workspace])
+    builder = open_builder(installed_bubblewrap(), SandboxOptions(), lambda: [workspace])
     try:
         command = "cat */own.env; echo done; env | grep -c PLANNED"
         ran = await ShellRunner(builder).run(command, cwd=workspace, timeout_s=20, bounds=WORK)
@@ -267,7 +267,7 @@ async def test_what_lies_on_a_mount_of_the_systems_is_not_compared(
     (workspace / "volume" / "deep").mkdir(parents=True)
     (workspace / "volume" / "deep" / "own.env").write_text("KEY=canary\n")
     monkeypatch.setattr(bubblewrap, "_mount_points", lambda: {str(workspace / "volume")})
-    builder = open_confiner(installed_bubblewrap(), SandboxOptions(), lambda: [workspace])
+    builder = open_builder(installed_bubblewrap(), SandboxOptions(), lambda: [workspace])
     try:
         wrapped = builder.wrapped(["true"], WORK, cwd=workspace, env=dict(os.environ))
     finally:
@@ -277,7 +277,7 @@ async def test_what_lies_on_a_mount_of_the_systems_is_not_compared(
 
 
 def test_ending_leaves_nothing(top: Path) -> None:
-    made = open_confiner(installed_bubblewrap(), SandboxOptions(), lambda: [top / "app"])
+    made = open_builder(installed_bubblewrap(), SandboxOptions(), lambda: [top / "app"])
     assert {one.name for one in made.place.iterdir()} >= {"tmp", "var-tmp", "cache"}
     made.end()
     assert not made.place.exists()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.loop.ports.commands import Bounds
-from agent_ls.safety.sandbox.builder import SandboxBuilder, open_confiner
+from agent_ls.safety.sandbox.builder import SandboxBuilder, open_builder
 from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.workspace.runner import ShellRunner
 from tests.support.sandboxes import installed_bubblewrap
@@ -200,7 +200,7 @@ STORIES: dict[str, tuple[Callable[[World], None], str, list[str]]] = {
 def _builder(world: World, root: str) -> SandboxBuilder:
     # A workspace in which something is cloned from beside it.
     options = SandboxOptions(read=(str(world.place / "main"),) if root == "new" else ())
-    return open_confiner(installed_bubblewrap(), options, lambda: [world.place / root])
+    return open_builder(installed_bubblewrap(), options, lambda: [world.place / root])
 
 
 @pytest.fixture

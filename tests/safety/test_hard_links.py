@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.loop.ports.commands import Bounds
-from agent_ls.safety.sandbox.builder import SandboxBuilder, open_confiner
+from agent_ls.safety.sandbox.builder import SandboxBuilder, open_builder
 from agent_ls.safety.sandbox.hard_links import MAX_LINKED
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.workspace.runner import ShellRunner
@@ -54,7 +54,7 @@ def builder(base: Path, request: pytest.FixtureRequest) -> Iterator[SandboxBuild
     if found.sandbox is None:
         pytest.skip(found.why)
     # The first folder is within another one, so that names in it must not count twice.
-    made = open_confiner(
+    made = open_builder(
         found.sandbox, options, lambda: [base / "top", base / "top" / "sub", base / "more"]
     )
     yield made

@@ -16,7 +16,7 @@ import pytest
 from agent_ls.domain.rules import PatternRule, parse_rule
 from agent_ls.loop.ports.commands import Bounds
 from agent_ls.safety.made_files import made_files
-from agent_ls.safety.sandbox.builder import open_confiner
+from agent_ls.safety.sandbox.builder import open_builder
 from agent_ls.safety.sandbox.confinement import Sandbox
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.workspace.runner import ShellRunner
@@ -109,7 +109,7 @@ async def _run(
 ) -> str:
     """Return the output of a command in a view."""
     beside = str(top.parent / "beside")
-    builder = open_confiner(sandbox, SandboxOptions(read=(beside,)), lambda: [top], lambda: rules)
+    builder = open_builder(sandbox, SandboxOptions(read=(beside,)), lambda: [top], lambda: rules)
     try:
         env = {"PATH": os.environ["PATH"], "HOME": str(top.parent / "home")}
         ran = await ShellRunner(builder).run(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.safety.sandbox.builder import open_confiner
+from agent_ls.safety.sandbox.builder import open_builder
 from agent_ls.safety.sandbox.confinement import Confinement
 from agent_ls.safety.sandbox.landlock import Landlock, find_landlock
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
@@ -313,7 +313,7 @@ def test_all_hosts_share_the_network(run: Runs) -> None:
 
 
 async def test_a_refused_command_says_what_landlock_cannot_allow(run: Runs) -> None:
-    builder = open_confiner(run.sandbox, SandboxOptions(), lambda: [run.folder])
+    builder = open_builder(run.sandbox, SandboxOptions(), lambda: [run.folder])
     runner = ShellRunner(builder)
     try:
         refused = await runner.run("mkdir build", cwd=run.folder, timeout_s=20)

@@ -15,7 +15,7 @@ from agent_ls.domain.errors import SettingsError
 from agent_ls.domain.verdicts import Consent
 from agent_ls.loop.ports.commands import Bounds
 from agent_ls.safety.made_files import MadeFiles, is_undecided, made_files
-from agent_ls.safety.sandbox.builder import SandboxBuilder, open_confiner
+from agent_ls.safety.sandbox.builder import SandboxBuilder, open_builder
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.safety.text import visible_line
 from agent_ls.workspace.runner import ShellRunner
@@ -49,7 +49,7 @@ def builder(folder: Path, request: pytest.FixtureRequest) -> Iterator[SandboxBui
     found = probe(SandboxOptions(use=request.param))
     if found.sandbox is None:
         pytest.skip(found.why)
-    made = open_confiner(found.sandbox, SandboxOptions(), lambda: [folder])
+    made = open_builder(found.sandbox, SandboxOptions(), lambda: [folder])
     yield made
     made.end()
 

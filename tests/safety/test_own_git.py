@@ -18,7 +18,7 @@ from agent_ls.safety.commands import decide_command
 from agent_ls.safety.programs import find_outside
 from agent_ls.safety.ripgrep import find_ripgrep
 from agent_ls.safety.sandbox import own_git
-from agent_ls.safety.sandbox.builder import SandboxBuilder, open_confiner
+from agent_ls.safety.sandbox.builder import SandboxBuilder, open_builder
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.workspace.environment import MachineEnvironment
 
@@ -63,7 +63,7 @@ def _view(folder: Path, use: str, *write: Path) -> Generator[SandboxBuilder]:
     sandbox = probe(options, [folder]).sandbox
     if sandbox is None:
         pytest.skip(f"{use} does not work on this machine")
-    builder = open_confiner(sandbox, options, lambda: [folder])
+    builder = open_builder(sandbox, options, lambda: [folder])
     try:
         yield builder
     finally:

@@ -8,7 +8,7 @@ import pytest
 
 from agent_ls.safety.sandbox.advice import advice, banner
 from agent_ls.safety.sandbox.landlock import Landlock
-from agent_ls.safety.sandbox.probe import Probed
+from agent_ls.safety.sandbox.probe import ProbeResult
 
 
 @pytest.mark.parametrize(
@@ -70,9 +70,13 @@ def test_advice(
 
 def test_that_there_is_none_is_told_once(tmp_path: Path) -> None:
     told = tmp_path / "state" / "told"
-    none, other = Probed(None, "bubblewrap: no permission"), Probed(None, "bubblewrap: gone")
+    none, other = (
+        ProbeResult(None, "bubblewrap: no permission"),
+        ProbeResult(None, "bubblewrap: gone"),
+    )
     said = banner(none, told)
-    assert said.startswith("agent-ls found no sandbox, so commands ask more often (bubblewrap: no ")
+    assert said.startswith("agent-ls found no working sandbox, so it asks before more commands (")
+    assert "bubblewrap: no permission" in said
     assert 'sandbox.use = "off"' in said
     assert banner(none, told) == ""
     assert "gone" in banner(other, told)
@@ -80,6 +84,8 @@ def test_that_there_is_none_is_told_once(tmp_path: Path) -> None:
 
 def test_nothing_is_told_of_one_that_works_or_is_not_wanted(tmp_path: Path) -> None:
     told = tmp_path / "told"
-    assert banner(Probed(None), told) == ""
-    assert banner(Probed(Landlock(has_namespaces=True), passed_over="bubblewrap: x"), told) == ""
+    assert banner(ProbeResult(None), told) == ""
+    assert (
+        banner(ProbeResult(Landlock(has_namespaces=True), passed_over="bubblewrap: x"), told) == ""
+    )
     assert not told.exists()

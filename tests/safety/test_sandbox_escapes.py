@@ -24,7 +24,7 @@ import psutil
 import pytest
 
 from agent_ls.loop.ports.commands import Bounds
-from agent_ls.safety.sandbox.builder import open_confiner
+from agent_ls.safety.sandbox.builder import open_builder
 from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.workspace.runner import ShellRunner
 from tests.support.sandboxes import installed_bubblewrap
@@ -367,7 +367,7 @@ def _alive(world: World) -> list[str]:
 @pytest.mark.parametrize("view", ["read-only", "workspace-write"])
 @pytest.mark.parametrize("name", ATTEMPTS)
 async def test_no_attempt_has_an_effect(world: World, name: str, view: str) -> None:
-    builder = open_confiner(installed_bubblewrap(), SandboxOptions(), lambda: [world.work])
+    builder = open_builder(installed_bubblewrap(), SandboxOptions(), lambda: [world.work])
     try:
         outcome = await ShellRunner(builder).run(
             ATTEMPTS[name],

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.safety.sandbox.builder import SandboxBuilder, open_confiner
+from agent_ls.safety.sandbox.builder import SandboxBuilder, open_builder
 from agent_ls.safety.sandbox.confinement import Confinement, Wrapped
 from agent_ls.safety.sandbox.landlock import Landlock
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
@@ -28,7 +28,7 @@ def builder(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[SandboxB
     found = probe(SandboxOptions(use=request.param))
     if found.sandbox is None:
         pytest.skip(found.why)
-    made = open_confiner(found.sandbox, SandboxOptions(), lambda: [tmp_path.resolve()])
+    made = open_builder(found.sandbox, SandboxOptions(), lambda: [tmp_path.resolve()])
     yield made
     made.end()
 

@@ -12,7 +12,7 @@ import pytest
 
 from agent_ls.loop.ports.commands import Bounds
 from agent_ls.safety.sandbox import surroundings
-from agent_ls.safety.sandbox.builder import open_confiner
+from agent_ls.safety.sandbox.builder import open_builder
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.safety.sandbox.surroundings import copied_etc, toolchains
 from agent_ls.workspace.runner import ShellRunner
@@ -78,7 +78,7 @@ async def test_a_program_behind_links_runs(
         home.symlink_to("real")
     monkeypatch.setenv("HOME", str(home))
     env = {"PATH": f"{home / entry}:/usr/bin:/bin"}
-    builder = open_confiner(found.sandbox, SandboxOptions(), lambda: [place / "work"])
+    builder = open_builder(found.sandbox, SandboxOptions(), lambda: [place / "work"])
     try:
         ran = await ShellRunner(builder).run(
             "tool; cat ~/.ssh/id_rsa ../real/.ssh/id_rsa",

@@ -14,7 +14,7 @@ from agent_ls.domain.stops import StopReason
 from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.state.folding import fold_all
 from agent_ls.loop.state.state import SessionState
-from agent_ls.session.forking import forked, place_before_turn, place_of_turn
+from agent_ls.session.forking import fork_journal, fork_seq_after, fork_seq_before
 from tests.store.stories import TURN, Journal, ended
 from tests.support.scripted import scripted
 from tests.support.turns import open_test_sessions
@@ -29,7 +29,7 @@ SECOND = (
 def check(events: Sequence[ev.Event], last_seq: int) -> SessionState:
     """Return what a branch adds up to, after looking that it is a journal of its own."""
     source = Journal().all(*events)
-    branch = forked(source, "ses_2", last_seq)
+    branch = fork_journal(source, "ses_2", last_seq)
     assert [one.seq for one in branch] == list(range(1, len(branch) + 1))
     assert {one.session_id for one in branch} == {"ses_2"}
     assert [one.event for one in branch[1:2]] == [one.event for one in source[1:2]][: last_seq - 1]
@@ -66,7 +66,7 @@ def test_what_was_decided_about_changes_is_about_the_same_ones() -> None:
     )
     answered = ev.Answered(step_id="stp_1", message=AssistantMessage(text="Yes."))
     journal = (*TURN, SECOND[0], waiting, waiting, answered, decided, SECOND[2])
-    branch = forked(Journal().all(*journal), "ses_2", len(journal))
+    branch = fork_journal(Journal().all(*journal), "ses_2", len(journal))
     (there,) = (one.seq for one in branch if one.event == answered)
     (hunks,) = (one.event.hunks for one in branch if isinstance(one.event, ev.ReviewDecided))
     assert hunks == (f"{there}.0", f"{there}.2.1", "1", "2.0")
@@ -78,7 +78,7 @@ def test_what_was_decided_about_changes_is_about_the_same_ones() -> None:
     [(None, len(TURN) + 3), ("1", len(TURN)), ("trn_1", len(TURN)), ("2", len(TURN) + 3)],
 )
 def test_a_turn_is_named_by_number_or_id(turn: str | None, place: int) -> None:
-    assert place_of_turn(Journal().all(*TURN, *SECOND), turn) == place
+    assert fork_seq_after(Journal().all(*TURN, *SECOND), turn) == place
 
 
 @pytest.mark.parametrize(("turn", "place"), [("1", len(TURN) + 2), (None, len(TURN) + 7)])
@@ -89,7 +89,7 @@ def test_what_was_decided_between_two_turns_goes_along(turn: str | None, place: 
         review_id="rev_1", decision="keep", turn_id="trn_1", path="b.py", hunks=("7.0",)
     )
     events = (*TURN, renamed, decided, queued, *SECOND, decided, queued)
-    assert place_of_turn(Journal().all(*events), turn) == place
+    assert fork_seq_after(Journal().all(*events), turn) == place
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_what_was_decided_between_two_turns_goes_along(turn: str | None, place: 
 )
 def test_a_turn_that_is_not_there_or_not_over_is_refused(turn: str, words: str) -> None:
     with pytest.raises(StoreError, match=words):
-        place_of_turn(Journal().all(*TURN, *SECOND[:-1]), turn)
+        fork_seq_after(Journal().all(*TURN, *SECOND[:-1]), turn)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_before_a_turn_it_knows_what_was_chosen_until_then(
     # The last turn still runs, and a prompt waits for its end.
     queued = ev.PromptQueued(text="And a farewell", kind="follow_up")
     events = (*TURN, ev.ModelChanged(model="other"), queued, *SECOND[:2])
-    place = place_before_turn(Journal().all(*events), turn)
+    place = fork_seq_before(Journal().all(*events), turn)
     state = check(events, place)
     assert (state.turns, state.queue) == (turns, ())
     assert state.model == model
@@ -119,12 +119,12 @@ def test_before_a_turn_it_knows_what_was_chosen_until_then(
 @pytest.mark.parametrize("turn", ["3", "0", "trn_9"])
 def test_before_a_turn_that_is_not_there_there_is_nothing(turn: str) -> None:
     with pytest.raises(StoreError, match=f"there is no turn {turn}"):
-        place_before_turn(Journal().all(*TURN, *SECOND), turn)
+        fork_seq_before(Journal().all(*TURN, *SECOND), turn)
 
 
 def test_a_session_without_a_finished_turn_has_no_branches() -> None:
-    with pytest.raises(StoreError, match="no turn of this session is over"):
-        place_of_turn(Journal().all(*TURN[:5]), None)
+    with pytest.raises(StoreError, match="no finished turn to fork from"):
+        fork_seq_after(Journal().all(*TURN[:5]), None)
 
 
 def test_a_branch_has_the_title_of_today_and_is_not_in_the_archive() -> None:
@@ -136,7 +136,7 @@ def test_a_branch_has_the_title_of_today_and_is_not_in_the_archive() -> None:
         ev.SessionRenamed(title="Two"),
         ev.SessionArchived(),
     )
-    branch = forked(Journal().all(*events), "ses_2", len(TURN) + 2)
+    branch = fork_journal(Journal().all(*events), "ses_2", len(TURN) + 2)
     titles = [one.event.title for one in branch if isinstance(one.event, ev.SessionRenamed)]
     assert titles == ["One", "Two"]
     assert [one for one in branch if isinstance(one.event, ev.SessionArchived)] == []

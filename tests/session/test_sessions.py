@@ -563,7 +563,7 @@ async def test_an_older_lease_neither_renews_nor_gives_back_a_newer_one(
             older = await leases.take("ses_1", is_loose=is_loose)
             newer = await leases.take("ses_1")
             assert not await leases.renew(older, unwritten)
-            assert not await leases.tighten(older, unwritten)
+            assert not await leases.upgrade(older, unwritten)
             await leases.release(older)
             assert await sessions._store.lease_owner("ses_1") == newer.owner
             await leases.release(newer)
@@ -600,7 +600,7 @@ async def test_whoever_loses_the_race_for_a_session_is_told_so_each_time(
         async def unwritten() -> bool:
             return True
 
-        assert [await leases.tighten(lease, unwritten) for _ in range(2)] == [False, False]
+        assert [await leases.upgrade(lease, unwritten) for _ in range(2)] == [False, False]
         assert not await leases.renew(lease, unwritten)
 
 

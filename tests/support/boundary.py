@@ -29,7 +29,7 @@ import psutil
 from agent_ls.loop.ports.commands import Bounds
 from agent_ls.processes.compiled import compiled
 from agent_ls.safety.programs import child_path
-from agent_ls.safety.sandbox.builder import open_confiner
+from agent_ls.safety.sandbox.builder import open_builder
 from agent_ls.safety.sandbox.confinement import Sandbox, View, Wrapped
 from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.workspace import supervisor
@@ -445,7 +445,7 @@ def in_view(world: World, sandbox: Sandbox, view: View) -> Generator[Wrap]:
     """Provide the view of a sandbox on the world's workspace."""
     env = {"PATH": child_path(), "HOME": str(world.home), "LANG": "C.UTF-8"}
     world.build()
-    builder = open_confiner(sandbox, SandboxOptions(), lambda: [world.top])
+    builder = open_builder(sandbox, SandboxOptions(), lambda: [world.top])
     try:
         yield lambda argv: builder.wrapped(argv, Bounds(view), cwd=world.top, env=env)
     finally:

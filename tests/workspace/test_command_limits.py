@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.loop.ports.commands import Bounds, CommandOutcome
-from agent_ls.safety.sandbox.builder import open_confiner
+from agent_ls.safety.sandbox.builder import open_builder
 from agent_ls.safety.sandbox.confinement import Sandbox, View
 from agent_ls.safety.sandbox.probe import SandboxOptions, default_memory_bytes, probe
 from agent_ls.workspace.runner import ShellRunner
@@ -40,7 +40,7 @@ async def run(
     view: View = "workspace-write",
 ) -> list[CommandOutcome]:
     """Run commands at the same time."""
-    builder = open_confiner(sandbox or installed_bubblewrap(), options, lambda: [folder])
+    builder = open_builder(sandbox or installed_bubblewrap(), options, lambda: [folder])
     runner, bounds = ShellRunner(builder), Bounds(view)
     try:
         return await asyncio.gather(

@@ -20,7 +20,7 @@ from typing import Literal
 import pytest
 
 from agent_ls.loop.ports.commands import Bounds
-from agent_ls.safety.sandbox.builder import open_confiner
+from agent_ls.safety.sandbox.builder import open_builder
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.workspace.host_proxy import HostProxy
 from agent_ls.workspace.runner import ShellRunner
@@ -352,7 +352,7 @@ async def test_a_command_of_the_runner_reaches_only_granted_hosts(
     sandbox = await asyncio.to_thread(probe, options)
     if sandbox.sandbox is None:
         pytest.skip(sandbox.why)
-    builder = open_confiner(sandbox.sandbox, options, lambda: [tmp_path.resolve()])
+    builder = open_builder(sandbox.sandbox, options, lambda: [tmp_path.resolve()])
     command = (
         f"curl -sS http://localhost:{page}/page; echo; curl -sS http://evil.test/ | head -1;"
         f" curl -sS --noproxy '*' http://127.0.0.1:{page}/page 2>/dev/null || echo closed"

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from agent_ls.loop.ports.commands import CommandOutcome
-from agent_ls.safety.sandbox.builder import SandboxBuilder, open_confiner
+from agent_ls.safety.sandbox.builder import SandboxBuilder, open_builder
 from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.safety.secrets import mask
 from agent_ls.workspace.runner import ShellRunner, command_environment
@@ -27,7 +27,7 @@ def runner(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[None]:
     builder: SandboxBuilder | None = None
     if request.param == "confined":
         folder = tmp_path.resolve()
-        builder = open_confiner(installed_bubblewrap(), SandboxOptions(), lambda: [folder])
+        builder = open_builder(installed_bubblewrap(), SandboxOptions(), lambda: [folder])
     _runners[:] = [ShellRunner(builder)]
     yield
     if builder is not None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.loop.ports.commands import Bounds, CommandOutcome
-from agent_ls.safety.sandbox.builder import SandboxBuilder, open_confiner
+from agent_ls.safety.sandbox.builder import SandboxBuilder, open_builder
 from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.workspace.runner import ShellRunner
 from tests.support.sandboxes import installed_bubblewrap
@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def builder(folder: Path) -> Iterator[SandboxBuilder]:
     """What confines commands of this folder."""
-    found = open_confiner(installed_bubblewrap(), SandboxOptions(), lambda: [folder])
+    found = open_builder(installed_bubblewrap(), SandboxOptions(), lambda: [folder])
     yield found
     found.end()
 

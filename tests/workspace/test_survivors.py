@@ -25,15 +25,15 @@ _READY_S = 30.0
 _SERVER = """
 import asyncio, sys
 from pathlib import Path
-from agent_ls.safety.sandbox.builder import open_confiner
+from agent_ls.safety.sandbox.builder import open_builder
 from agent_ls.safety.sandbox.probe import SandboxOptions, probe
 from agent_ls.workspace.runner import ShellRunner
 
 async def main(command, folder, is_stopped, name):
     options = SandboxOptions(use=name)
     sandbox = probe(options).sandbox
-    confiner = open_confiner(sandbox, options, lambda: [folder]) if sandbox else None
-    runner = ShellRunner(confiner)
+    builder = open_builder(sandbox, options, lambda: [folder]) if sandbox else None
+    runner = ShellRunner(builder)
     running = asyncio.create_task(
         runner.run(command, cwd=folder, timeout_s=600)
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.loop.ports.commands import CommandChange
-from agent_ls.safety.sandbox.builder import open_confiner
+from agent_ls.safety.sandbox.builder import open_builder
 from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.workspace import tree_watch
 from agent_ls.workspace.git_blobs import clean_files
@@ -41,7 +41,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (folder / "edited.txt").write_text("uncommitted\n")
     (folder / "hidden.txt").write_text("uncommitted\n")
     (folder / "new.txt").write_text("untracked\n")
-    builder = open_confiner(installed_bubblewrap(), SandboxOptions(), lambda: [folder])
+    builder = open_builder(installed_bubblewrap(), SandboxOptions(), lambda: [folder])
     yield folder
     builder.end()
 

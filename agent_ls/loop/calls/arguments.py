@@ -36,23 +36,23 @@ def plan_call(
         call = in_our_words(call, tools)
     except ValueError as error:
         ours = counterpart(call.tool, call.arguments_json, tools)
-        return structural(call, f"{error}.", specs, of=ours)
+        return error_result(call, f"{error}.", specs, of=ours)
     tool = tools.get(call.tool)
     if tool is None:
         return _unknown(call, tools, specs)
     try:
         data = parse_object(call.arguments_json)
     except ValueError as error:
-        return structural(call, f"The arguments are not one JSON object: {error}.", specs)
+        return error_result(call, f"The arguments are not one JSON object: {error}.", specs)
     try:
         goes_to = destination_in(call.tool, data)
     except ValueError as error:
-        return structural(call, f"{error}.", specs)
+        return error_result(call, f"{error}.", specs)
     own, _ = split_destination(call.tool, data)
     try:
         arguments = tool.Arguments.model_validate(own)
     except ValidationError as error:
-        return structural(call, _why(error), specs, hint=_nearest_of(error, tool))
+        return error_result(call, _why(error), specs, hint=_nearest_of(error, tool))
     return PlannedCall(call, tool, arguments, goes_to)
 
 
@@ -80,13 +80,13 @@ def _unknown(
     """Return the result for an unknown tool, naming the offered tool that does the same."""
     offered = [spec.name for spec in specs] or list(tools)
     if why := why_absent(call.tool, offered):
-        return structural(call, f"There is no tool {call.tool!r}: {why}.", specs, of=_ENDS_A_TURN)
+        return error_result(call, f"There is no tool {call.tool!r}: {why}.", specs, of=_ENDS_A_TURN)
     ours = counterpart(call.tool, call.arguments_json, offered)
     if not ours:
         names = ", ".join(offered)
-        return structural(call, f"There is no tool {call.tool!r}. The tools are: {names}.")
+        return error_result(call, f"There is no tool {call.tool!r}. The tools are: {names}.")
     why = f"There is no tool {call.tool!r}; {ours} does this here."
-    return structural(call, why, specs, of=ours)
+    return error_result(call, why, specs, of=ours)
 
 
 def parse_object(text: str) -> dict[str, Any]:
@@ -100,7 +100,7 @@ def parse_object(text: str) -> dict[str, Any]:
     return cast("dict[str, Any]", data)
 
 
-def structural(
+def error_result(
     call: ToolCall, error: str, specs: tuple[ToolSpec, ...] = (), *, of: str = "", hint: str = ""
 ) -> ToolResult:
     """Return an error result that quotes the call, so that the model can correct it.

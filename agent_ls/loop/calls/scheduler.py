@@ -15,7 +15,7 @@ from agent_ls.domain.calls import Effect, ToolResult
 from agent_ls.domain.events import CallDecided, ToolCallFinished
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.verdicts import Allow, GuardVerdict
-from agent_ls.loop.calls.arguments import plan_call, structural
+from agent_ls.loop.calls.arguments import error_result, plan_call
 from agent_ls.loop.calls.conflicts import conflicts
 from agent_ls.loop.calls.execute import carry_out
 from agent_ls.loop.calls.guarding import decide
@@ -177,7 +177,7 @@ class CallScheduler:
         whys = {one.call.id: _why_never(one, results) for one in stuck}
         for one in stuck:
             if whys[one.call.id] or not any(whys.values()):
-                await self._finish(structural(one.call, f"{whys[one.call.id] or _CIRCLE}."))
+                await self._finish(error_result(one.call, f"{whys[one.call.id] or _CIRCLE}."))
                 self._waiting.remove(one)
 
     async def _finish(self, result: ToolResult) -> None:

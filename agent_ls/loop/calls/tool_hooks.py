@@ -18,7 +18,7 @@ from agent_ls.domain.verdicts import Allow, Ask, Deny, GuardVerdict
 from agent_ls.loop.calls.arguments import changed_call
 from agent_ls.loop.calls.guarding import Decided, decide
 from agent_ls.loop.extension_points import PlannedCall
-from agent_ls.loop.hooks import FAILURES, Hooks, Said
+from agent_ls.loop.hooks import FAILURES, HookResult, Hooks
 from agent_ls.loop.state.view import TurnView
 from agent_ls.loop.turn import Turn
 
@@ -88,7 +88,7 @@ def _only_reads(verdict: GuardVerdict) -> bool:
     return isinstance(verdict, Allow | Ask) and verdict.reads_only
 
 
-async def _asked(hook: Hook, planned: PlannedCall, decided: Decided, turn: Turn) -> Said:
+async def _asked(hook: Hook, planned: PlannedCall, decided: Decided, turn: Turn) -> HookResult:
     verdict = decided[1]
     told = _told(planned, turn.view) | {
         "decision": "ask" if isinstance(verdict, Ask) else "allow",
@@ -159,7 +159,7 @@ def _path(planned: PlannedCall) -> str:
     return planned.paths[0] if planned.paths else ""
 
 
-def _refusal(hook: Hook, said: Said) -> str:
+def _refusal(hook: Hook, said: HookResult) -> str:
     if said.outcome in FAILURES:
         return f"The hook {hook.name} has to agree and failed ({said.text}), so nothing was done."
     return f"The hook {hook.name} blocked this call: {said.text}"

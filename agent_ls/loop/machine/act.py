@@ -9,7 +9,7 @@ from __future__ import annotations
 from agent_ls.domain.calls import ToolResult
 from agent_ls.domain.events import Answered, ToolCallFinished
 from agent_ls.domain.phases import Phase
-from agent_ls.loop.calls.arguments import plan_call, structural
+from agent_ls.loop.calls.arguments import error_result, plan_call
 from agent_ls.loop.calls.deferred_calls import decide_on_graphs, take_over
 from agent_ls.loop.calls.references import expressions_in
 from agent_ls.loop.calls.scheduler import CallScheduler
@@ -39,7 +39,7 @@ async def _waiting(turn: Turn) -> list[PlannedCall | ReferringCall]:
         call, tool = state.call, turn.services.tools.get(state.call.tool)
         outcome: PlannedCall | ReferringCall | ToolResult
         if call.id not in allowed:
-            outcome = structural(call, f"At most {limit} calls fit into one answer.")
+            outcome = error_result(call, f"At most {limit} calls fit into one answer.")
         elif tool is not None and expressions_in(call):
             outcome = ReferringCall(call, tool)
         else:

@@ -59,7 +59,7 @@ async def run_turn(turn: Turn) -> TurnEnded | None:
         await _walk(turn)
     except asyncio.CancelledError:
         if turn.is_left and turn.state.phase is not Phase.DONE:
-            await finished(turn.services.compile_checks.let_go(turn.state.turn_id))
+            await finished(turn.services.compile_checks.cancel_all(turn.state.turn_id))
             return None
         break_off = _BreakOff(StopReason.CANCELLED, "Stopped.", ErrorKind.CANCELLED)
     except AgentLsError as error:
@@ -98,7 +98,7 @@ async def _conclude(turn: Turn, break_off: _BreakOff | None) -> TurnEnded:
     Errors: ``StoreError`` when the end cannot be stored; it was shown to the readers by then.
     """
     # Nobody would see the results of checks that still run.
-    await turn.services.compile_checks.let_go(turn.state.turn_id)
+    await turn.services.compile_checks.cancel_all(turn.state.turn_id)
     if turn.state.phase is Phase.DONE:
         # The turn reached DONE by itself.
         break_off = None

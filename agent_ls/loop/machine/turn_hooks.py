@@ -20,7 +20,7 @@ from agent_ls.domain.hooks import Hook, HookOutcome, HookPoint
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
-from agent_ls.loop.hooks import FAILURES, Hooks, Said
+from agent_ls.loop.hooks import FAILURES, HookResult, Hooks
 from agent_ls.loop.state.recorder import Recorder
 from agent_ls.loop.state.state import SessionState
 from agent_ls.loop.turn import Move, Turn
@@ -106,7 +106,7 @@ async def _ask(
     return ran
 
 
-def _outcome(turn: Turn, point: HookPoint, hook: Hook, said: Said) -> HookRan:
+def _outcome(turn: Turn, point: HookPoint, hook: Hook, said: HookResult) -> HookRan:
     is_blocked = said.outcome is HookOutcome.BLOCKED
     if point is HookPoint.PROMPT and said.outcome in FAILURES and hook.fail_closed:
         is_blocked = True
@@ -123,7 +123,7 @@ def _outcome(turn: Turn, point: HookPoint, hook: Hook, said: Said) -> HookRan:
     return event.model_copy(update={"told": told})
 
 
-def _objection(turn: Turn, hook: Hook, said: Said) -> str:
+def _objection(turn: Turn, hook: Hook, said: HookResult) -> str:
     """Return what a hook's objection tells the model; empty: the turn does not go on."""
     can_go_on = turn.state.phase is Phase.JUDGE and turn.state.final_output is None
     if not can_go_on or _objections(turn) >= turn.services.hooks.options.max_objections:

@@ -77,7 +77,7 @@ class CompileChecks(Protocol):
         """Return the names of the checkers that can run here."""
         ...
 
-    async def let_go(self, asker: str) -> None:
+    async def cancel_all(self, asker: str) -> None:
         """Stop the checks that still run for this asker."""
 
     async def found(self, texts: Mapping[str, str | None]) -> CheckReport:

@@ -141,8 +141,8 @@ async def diff(context: EditorContext, asked: ReviewArgument) -> str:
 async def diff_of(context: EditorContext, asked: ReviewArgument) -> tuple[str, str]:
     """Return a turn's id and its changes as a diff; errors as of ``diff``."""
     await context.sessions.review()
-    unheard = "everything", "line", "last_line", "call_id", "hunk_ids"
-    asked.refuse(*unheard, because="a diff is of whole files")
+    unsupported = "everything", "line", "last_line", "call_id", "hunk_ids"
+    asked.refuse(*unsupported, because="a diff is of whole files")
     path = None if asked.uri is None else await context.chooser.path(asked.uri)
     if asked.turn_id is None:
         among = await context.chooser.turns(asked.session_id, None)
@@ -198,8 +198,8 @@ async def previous_change(context: EditorContext, asked: ReviewArgument) -> dict
 
 async def _go(context: EditorContext, asked: ReviewArgument, step: int) -> dict[str, Any] | None:
     await context.sessions.review()
-    unheard = "everything", "last_line", "turn_id", "call_id", "hunk_ids", "session_id"
-    asked.refuse(*unheard, because="it goes on from one place, over all changes")
+    unsupported = "everything", "last_line", "turn_id", "call_id", "hunk_ids", "session_id"
+    asked.refuse(*unsupported, because="it goes on from one place, over all changes")
     # Spelled as the places are; the argument may also be a path.
     here = asked.uri or context.lookup.active() or ""
     anchor = context.lookup.anchor(here, 0)
@@ -226,7 +226,7 @@ def _why_nowhere(files: list[FileLedger]) -> str:
         return f"The agent deleted {', '.join(gone)}; agent-ls.review.undo brings it back."
     if files:
         names = ", ".join(dict.fromkeys(one.path for one in files))
-        return f"There is no file to go to with open changes: {names}."
+        return f"The files with open changes are no longer there: {names}."
     return "The agent has no open changes."
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agent_ls.domain.sentences import sentence
 from agent_ls.safety.sandbox.bubblewrap import find_bubblewrap
-from agent_ls.safety.sandbox.probe import Probed
+from agent_ls.safety.sandbox.probe import ProbeResult
 
 _SYSTEM = Path("/proc/sys")
 _SWITCHES = {
@@ -31,7 +31,7 @@ def advice(system: Path = _SYSTEM) -> tuple[str, ...]:
     return (*_install(), *_switches(system))
 
 
-def banner(probed: Probed, told: Path) -> str:
+def banner(probed: ProbeResult, told: Path) -> str:
     """Return what a user is told when no sandbox works; empty if they know it already.
 
     ``told`` is the file that remembers what was told.
@@ -45,7 +45,7 @@ def banner(probed: Probed, told: Path) -> str:
         told.parent.mkdir(parents=True, exist_ok=True)
         told.write_text(probed.why, "utf-8")
     sentences = (
-        f"agent-ls found no sandbox, so commands ask more often ({probed.why})",
+        f"agent-ls found no working sandbox, so it asks before more commands ({probed.why})",
         *advice(),
         'To do without one, write sandbox.use = "off" into your settings',
     )

@@ -284,13 +284,13 @@ async def held(wrap: Callable[[], Wrapped]) -> AsyncGenerator[Wrapped]:
             await settled(asyncio.to_thread(wrapping.result().end))
 
 
-def open_confiner(
+def open_builder(
     sandbox: Sandbox,
     options: SandboxOptions,
     roots: Callable[[], Sequence[Path]],
     rules: Callable[[], Iterable[PatternRule]] = tuple,
 ) -> SandboxBuilder:
-    """Return a confiner with a temporary folder of its own.
+    """Return a builder with a temporary folder of its own.
 
     Until its ``end``, agent-ls's own git runs in it, too.
     """

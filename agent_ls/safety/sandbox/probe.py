@@ -63,7 +63,7 @@ def default_memory_bytes() -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Probed:
+class ProbeResult:
     """The sandbox to use, or why there is none."""
 
     sandbox: Sandbox | None
@@ -73,13 +73,13 @@ class Probed:
     """The same of better ones than the sandbox to use."""
 
 
-def probe(options: SandboxOptions, roots: Sequence[Path] = ()) -> Probed:
+def probe(options: SandboxOptions, roots: Sequence[Path] = ()) -> ProbeResult:
     """Return the first sandbox that works. It runs programs: call it on a thread.
 
     A program in one of ``roots``, the folders of the workspace, is no sandbox.
     """
     if options.use == "off":
-        return Probed(None)
+        return ProbeResult(None)
     avoid = (*roots, *(Path(at_home(one)).resolve() for one in options.write))
     failures: list[str] = []
     for name, find in _SANDBOXES.items():
@@ -91,8 +91,8 @@ def probe(options: SandboxOptions, roots: Sequence[Path] = ()) -> Probed:
         except (OSError, subprocess.SubprocessError) as error:
             failures.append(f"{name}: {error}")
         else:
-            return Probed(sandbox, passed_over="; ".join(failures))
-    return Probed(None, "; ".join(failures) or "this system has none")
+            return ProbeResult(sandbox, passed_over="; ".join(failures))
+    return ProbeResult(None, "; ".join(failures) or "this system has none")
 
 
 _SANDBOXES: dict[str, Callable[[Sequence[Path]], Sandbox]] = (
