@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from agent_ls.batch.git import FIXED_DATE, git
+from agent_ls.batch.git import FIXED_DATE, git, of_bare
 from agent_ls.domain.edits import MoveFile
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.events import (
@@ -53,7 +53,8 @@ class Checkout:
     @property
     def _env(self) -> Mapping[str, str]:
         # Not by the worktree's own ``.git``: the agent may have replaced it.
-        return {"GIT_DIR": str(self._data), "GIT_WORK_TREE": str(self.folder)}
+        places = {"GIT_DIR": str(self._data), "GIT_WORK_TREE": str(self.folder)}
+        return {**of_bare(self.bare), **places}
 
     @property
     def _ended(self) -> str:
@@ -181,7 +182,7 @@ async def _begin(
     avoid: tuple[Path, ...],
 ) -> Checkout:
     """Make a worktree without its files."""
-    here = partial(git, cwd=bare, avoid=avoid, env={"GIT_DIR": str(bare)})
+    here = partial(git, cwd=bare, avoid=avoid, env=of_bare(bare))
     pinned = f"refs/agent-ls/{folder.name}"
     if repository and (not _is_folder(repository) or _has_git(Path(repository))):
         # A shallow clone, as CI makes, gives nothing without the second word.
@@ -380,7 +381,7 @@ async def _import(
 ) -> None:
     """Make a commit of a plain folder's files; the same files give the same commit."""
     index = bare / f"index-{folder.name}"
-    env = {"GIT_DIR": str(bare), "GIT_INDEX_FILE": str(index), **FIXED_DATE}
+    env = {**of_bare(bare), "GIT_INDEX_FILE": str(index), **FIXED_DATE}
     here = partial(git, cwd=bare, avoid=avoid, env=env)
     try:
         if repository:

@@ -29,6 +29,14 @@ FIXED_DATE = {"GIT_AUTHOR_DATE": "@0 +0000", "GIT_COMMITTER_DATE": "@0 +0000"}
 """So that every host makes the same commit of the same files."""
 
 
+def of_bare(bare: Path) -> dict[str, str]:
+    """Return the environment in which git works in a bare repository of ours.
+
+    Its settings are the repository's own, whatever a command wrote into a ``commondir``.
+    """
+    return {"GIT_DIR": str(bare), "GIT_COMMON_DIR": str(bare)}
+
+
 async def git(
     *arguments: str,
     cwd: Path,
@@ -70,7 +78,9 @@ async def git(
     return said
 
 
-_PLACES = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"})
+_PLACES = frozenset(
+    {"GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"}
+)
 """These of a caller's own environment would send git elsewhere."""
 
 

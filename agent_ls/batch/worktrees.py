@@ -19,7 +19,7 @@ from pathlib import Path
 import platformdirs
 
 from agent_ls.batch.checkouts import Checkout, bare_of, check_out, existing
-from agent_ls.batch.git import git
+from agent_ls.batch.git import git, of_bare
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.images import MAX_KEPT_BYTES, FileImage, is_text
 from agent_ls.domain.permissions import PERMISSIONS, Modes
@@ -175,8 +175,7 @@ class Worktrees:
             await self._git("update-ref", f"refs/made/{name}", made.base_commit)
 
     async def _git(self, *words: str) -> bytes:
-        env = {"GIT_DIR": str(self._bare)}
-        return await git(*words, cwd=self._bare, avoid=[self.top], env=env)
+        return await git(*words, cwd=self._bare, avoid=[self.top], env=of_bare(self._bare))
 
     @asynccontextmanager
     async def _alone(self) -> AsyncGenerator[None]:

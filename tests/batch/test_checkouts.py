@@ -172,6 +172,25 @@ async def test_nothing_of_the_task_runs_when_its_changes_are_read(
     assert not trap.exists()
 
 
+@pytest.mark.parametrize("whose", ["worktrees/bat_1-t", "."])
+async def test_settings_that_the_task_leads_git_to_do_not_count(
+    tmp_path: Path, shop: Path, whose: str
+) -> None:
+    checkout, host = await made(tmp_path / "host", str(shop)), tmp_path / "host"
+    ran, theirs = tmp_path / "ran", checkout.folder / "theirs"
+    for name in ("objects", "refs", "info"):
+        (theirs / name).mkdir(parents=True)
+    (theirs / "HEAD").write_text("ref: refs/heads/main\n")
+    (theirs / "config").write_text(f'[filter "x"]\n\tclean = "touch {ran}; cat"\n')
+    (theirs / "info" / "attributes").write_text("* filter=x\n")
+    (checkout.folder / "new.txt").write_text("new\n")
+    (checkout.bare / whose / "commondir").write_text(f"{theirs}\n")
+    assert b"+new" in await checkout.patch("agent-ls/b/t")
+    again = await check_out(host, worktree_of(host, BATCH, "u"), str(shop), "HEAD", "")
+    assert again.base_commit == checkout.base_commit
+    assert not ran.exists()
+
+
 async def test_what_a_killed_attempt_left_half_is_made_anew(tmp_path: Path, shop: Path) -> None:
     place = tmp_path / "host"
     checkout = await made(place, str(shop))
