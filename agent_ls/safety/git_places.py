@@ -117,7 +117,10 @@ def _common(dot: Path) -> Iterator[Path]:
     if "modules" in own.parts and _is_submodule(own, dot.parent):
         yield real_path(own)
     elif own.parent.name == "worktrees" and _named_in(own / "gitdir") == dot:
-        yield real_path(own.parent.parent)
+        # Through a link, the path could lead to any folder that holds the work tree.
+        common = real_path(own.parent.parent)
+        if all((common / name).exists() for name in ("HEAD", "config", "objects")):
+            yield common
     elif dot.parent in real_path(own).parents and (own / "HEAD").is_file():
         yield real_path(own)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,10 @@ from agent_ls.safety.git_places import Repositories, git_led_to, git_steering
 def top(tmp_path: Path) -> Path:
     """A folder with an empty data folder of git."""
     top = tmp_path.resolve() / "proj"
-    (top / ".git" / "hooks").mkdir(parents=True)
+    for name in ("hooks", "objects"):
+        (top / ".git" / name).mkdir(parents=True)
+    for name in ("HEAD", "config"):
+        _write(top / ".git" / name)
     return top
 
 
@@ -66,6 +70,14 @@ def test_a_worktree_shares_the_repository_that_knows_it(top: Path) -> None:
     check(tree)
 
 
+def test_a_link_to_a_folder_above_makes_no_repository_of_it(top: Path) -> None:
+    root = top.parent / "worktrees" / "p"
+    _write(root / "s" / ".git", "gitdir: w/worktrees/p\n")
+    (root / "s" / "w").symlink_to(top.parent)
+    _write(root / "gitdir", f"{root}/s/.git\n")
+    assert Repositories.of((root,)).with_nested([root / "s" / ".git"]).folders == ()
+
+
 @pytest.mark.parametrize("back", ["{tree}/.git\n", "../../../../tree/.git\n"])
 @pytest.mark.parametrize("pointer", ["{own}\n", "../proj/.git/worktrees/x\n"])
 def test_a_worktree_may_be_linked_by_relative_paths(pointer: str, back: str, top: Path) -> None:
@@ -78,8 +90,7 @@ def test_a_worktree_may_be_linked_by_relative_paths(pointer: str, back: str, top
 
 
 def test_a_git_file_may_lead_into_its_own_folder(top: Path) -> None:
-    (top / ".git" / "hooks").rmdir()
-    (top / ".git").rmdir()
+    shutil.rmtree(top / ".git")
     _write(top / ".git", "gitdir: ./.bare\n")
     check(top)
     _write(top / ".bare" / "HEAD", "ref: refs/heads/main\n")
@@ -160,6 +171,7 @@ def test_a_submodule_has_its_data_in_the_repository_that_knows_it(top: Path) -> 
 
 @pytest.mark.timeout(60)
 def test_a_pipe_and_a_device_say_nothing_and_are_not_waited_for(top: Path) -> None:
+    (top / ".git" / "config").unlink()
     os.mkfifo(top / ".git" / "config")
     assert list(git_led_to(top / ".git", top)) == []
     (top / ".git" / "config").unlink()
