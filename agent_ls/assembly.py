@@ -127,7 +127,8 @@ async def open_sessions(
     # A dry run carries nothing out, and what a server's tool does cannot be simulated.
     servers = None if settings.dry_run else tool_servers(settings, workspace, builder, tell)
     files = FileCommands(user_file().parent, workspace, lambda: agreed_home(settings.claude_home))
-    code, claims = WorkspaceCode(workspace, tags_folder()), FileClaims(clock)
+    rules, claims = SavedRules(rules_file(), settings.rules), FileClaims(clock)
+    code = WorkspaceCode(workspace, tags_folder(), rules=rules)
     checks = _compile_checks(settings, workspace, builder)
     ports = Ports(
         clock=clock,
@@ -144,7 +145,7 @@ async def open_sessions(
         hooks=Hooks(HookCommands(runner, user_file().parent / "hooks"), workspace, hooks),
         custom_commands=files if servers is None else ServerCommands(files, servers),
         claims=claims,
-        rules=SavedRules(rules_file(), settings.rules),
+        rules=rules,
         meter=ProcessMeter(clock, lambda: _written_folders(settings, workspace)),
         order=EditOrder(),
         # A dry run runs no commands, so there is nothing to watch.

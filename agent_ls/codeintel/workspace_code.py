@@ -28,7 +28,9 @@ from agent_ls.domain.symbols import (
     Symbol,
     TextPair,
 )
+from agent_ls.loop.ports.approval import Rules
 from agent_ls.loop.ports.workspace import Listed, Workspace
+from agent_ls.safety.unread import unread_files
 from agent_ls.syntax.faults import new_faults
 from agent_ls.syntax.languages import language_of
 from agent_ls.syntax.outline import has_outline, outline_of
@@ -61,12 +63,19 @@ class WorkspaceCode:
     """Answers questions about the code of one workspace."""
 
     def __init__(
-        self, workspace: Workspace, cache: Path | None, *, index_limit_s: float = _INDEX_LIMIT_S
+        self,
+        workspace: Workspace,
+        cache: Path | None,
+        *,
+        rules: Rules | None = None,
+        index_limit_s: float = _INDEX_LIMIT_S,
     ) -> None:
         """Take the workspace, the folder of the tag files, and the reading time for one answer.
 
-        Starts no process yet.
+        Files that one of the ``rules`` keeps from being read are not looked at. Starts no process
+        yet.
         """
+        self._rules = rules
         self._index_limit_s = index_limit_s
         self._workspace = workspace
         self._worker = WorkerLink(cache, _LIMIT_S)
@@ -206,6 +215,12 @@ class WorkspaceCode:
         unsaved = {file.path: file.text for file in await workspace.dirty()}
         if some is not None:
             files = Listed(sorted({*some, *self._below(below, unsaved)}))
+        kept = await asyncio.to_thread(
+            unread_files, (*files, *unsaved), below, workspace, self._rules
+        )
+        if kept:
+            files = Listed((one for one in files if one not in kept), is_cut=files.is_cut)
+            unsaved = {path: text for path, text in unsaved.items() if path not in kept}
         answer = await self._worker.ask(
             {
                 "ask": ask,

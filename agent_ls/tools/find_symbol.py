@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,8 +11,11 @@ from pydantic import Field
 from agent_ls.domain.calls import ToolKind
 from agent_ls.domain.record import Record
 from agent_ls.loop.extension_points import ToolContext, ToolOutput
+from agent_ls.loop.ports.approval import Rules
 from agent_ls.loop.ports.codeintel import CodeIntel
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.safety.text import cleaned, visible_line
+from agent_ls.safety.unread import unread_files
 from agent_ls.tools.arguments import Arguments
 from agent_ls.tools.plain_tool import PlainTool
 
@@ -42,6 +46,8 @@ class FindSymbol(PlainTool):
     Arguments: ClassVar[type[Arguments]] = FindSymbolArguments
 
     code: CodeIntel
+    workspace: Workspace
+    rules: Rules | None = None
     options: FindSymbolOptions = FindSymbolOptions()
 
     def paths(self, arguments: FindSymbolArguments) -> tuple[str, ...]:
@@ -51,7 +57,9 @@ class FindSymbol(PlainTool):
     async def run(self, arguments: FindSymbolArguments, context: ToolContext) -> ToolOutput:
         """Return one line for each definition: place, name, declaration."""
         found = await self.code.find(arguments.name, self.options.max_found + 1)
-        shown = found[: self.options.max_found]
+        paths = {one.path for one in found}
+        unread = await asyncio.to_thread(unread_files, paths, ".", self.workspace, self.rules)
+        shown = [one for one in found[: self.options.max_found] if one.path not in unread]
         lines = [
             f"{visible_line(one.path)}:{one.line}: {one.qualified}: {cleaned(one.signature)}"
             for one in shown

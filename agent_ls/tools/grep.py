@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,12 +18,14 @@ from agent_ls.domain.verdicts import Allow
 from agent_ls.edits.notebooks import is_notebook
 from agent_ls.edits.shown_marks import cut_around
 from agent_ls.loop.extension_points import ToolContext, ToolOutput
+from agent_ls.loop.ports.approval import Rules
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.processes.reading import read_beginning
 from agent_ls.safety.control_files import has_secret_name, judge_read
 from agent_ls.safety.path_patterns import PathPattern, is_plain
 from agent_ls.safety.ripgrep import RULES_FILES, find_ripgrep, has_rules_between
 from agent_ls.safety.text import cleaned, visible_line
+from agent_ls.safety.unread import unread_files
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.notebook_search import OTHER_FILES, InCells, notebooks_below, search_cells
 from agent_ls.tools.patterns import read_pattern, why_nothing
@@ -60,6 +62,8 @@ _MANY_OTHERS = (
 class _Walk:
     """The files on disk to search; their paths are relative to ``root``."""
 
+    top: str
+    """Where to search, in the model's words."""
     root: Path
     below: str
     is_file: bool
@@ -108,6 +112,7 @@ class Grep(PlainTool):
 
     workspace: Workspace
     options: GrepOptions = GrepOptions()
+    rules: Rules | None = None
 
     async def run(self, arguments: GrepArguments, context: ToolContext) -> ToolOutput:
         """Return the matching lines, of unsaved buffers and of all other files on disk."""
@@ -161,7 +166,7 @@ class Grep(PlainTool):
         for top in tops:
             walk = await self._walk(query, top)
             texts = self._buffers_below(query, top, buffers)
-            for name in await asyncio.to_thread(self._asked_about, texts.keys() - {top}):
+            for name in await asyncio.to_thread(self._asked_about, texts.keys() - {top}, top):
                 del texts[name]
             # One limit for all walks: where rules are many, each walk takes seconds to read them.
             least_s = query.limit_s * _LEAST_PART
@@ -210,7 +215,7 @@ class Grep(PlainTool):
         tracked = [] if is_file else await self.workspace.tracked_though_excluded(top)
         # A folder that is named is walked though a rule excludes it, with the tracked files in it.
         more = tuple(one for one in map(self._place, tracked[:_MAX_TRACKED]) if one)
-        return _Walk(root.path, below, is_file, wanted, more)
+        return _Walk(top, root.path, below, is_file, wanted, more)
 
     async def _search_notebooks(
         self, query: Query, program: str, walk: _Walk, buffers: Iterable[str]
@@ -227,7 +232,7 @@ class Grep(PlainTool):
                 *(query, program, walk.root, walk.below, wanted), more=walk.more
             )
             names |= {self._named(hit, walk.root).path for hit in found.hits}
-        asked = [] if walk.is_file else await asyncio.to_thread(self._asked_about, names)
+        asked = [] if walk.is_file else await asyncio.to_thread(self._asked_about, names, walk.top)
         cells = await search_cells(query, program, sorted(names.difference(asked)), self.workspace)
         notes = (*found.notes, *cells.notes, *_left_out(asked))
         return replace(cells, notes=notes, is_late=found.is_late)
@@ -256,12 +261,12 @@ class Grep(PlainTool):
             others = await files_in_other_encodings(
                 *(looking, program, walk.root, walk.below, wanted), more=more
             )
-            hits += await self._search_others(query, program, walk.root, others)
+            hits += await self._search_others(query, program, walk, others)
             if len(others) > _MAX_OTHERS:
                 found = replace(found, notes=(*found.notes, _MANY_OTHERS))
         if walk.is_file:
             return replace(found, hits=hits)
-        asked = await asyncio.to_thread(self._asked_about, {hit.path for hit in hits})
+        asked = await asyncio.to_thread(self._asked_about, {hit.path for hit in hits}, walk.top)
         hits = [hit for hit in hits if hit.path not in asked]
         return replace(found, hits=hits, notes=(*found.notes, *_left_out(asked)))
 
@@ -275,13 +280,13 @@ class Grep(PlainTool):
         return replace(hit, path=self.workspace.shown(root / hit.path) or hit.path)
 
     async def _search_others(
-        self, query: Query, program: str, root: Path, paths: Sequence[str]
+        self, query: Query, program: str, walk: _Walk, paths: Sequence[str]
     ) -> list[Hit]:
         """Return the hits in files that are not UTF-8, as far as their encoding is known."""
         texts: dict[str, str] = {}
         for path in paths[:_MAX_OTHERS]:
-            name = self.workspace.shown(root / path) or path
-            if await asyncio.to_thread(self._asked_about, (name,)):
+            name = self.workspace.shown(walk.root / path) or path
+            if await asyncio.to_thread(self._asked_about, (name,), walk.top):
                 continue
             with suppress(WorkspaceError):
                 texts[name] = (await self.workspace.read(name)).text
@@ -295,10 +300,11 @@ class Grep(PlainTool):
             return True
         return bool(await asyncio.to_thread(names.filter, files))
 
-    def _asked_about(self, names: Iterable[str]) -> list[str]:
-        """Return the files that need approval to be read, such as hard links."""
+    def _asked_about(self, names: Collection[str], top: str) -> list[str]:
+        """Return the files that need approval to be read, or that a rule of the user denies."""
         roots = self.workspace.roots
-        return sorted(one for one in names if not isinstance(judge_read(one, roots), Allow))
+        asked = {one for one in names if not isinstance(judge_read(one, roots), Allow)}
+        return sorted(asked | unread_files(names, top, self.workspace, self.rules))
 
     def _buffers_below(self, query: Query, top: str, buffers: Mapping[str, str]) -> dict[str, str]:
         """Return the unsaved texts to search, by path."""
@@ -347,6 +353,6 @@ def _left_out(names: list[str]) -> list[str]:
         return []
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     return [
-        f"{visible_line(names[0])}{more} left out: such a file, for example a hard link, is read "
-        "only by its own name"
+        f"{visible_line(names[0])}{more} left out: such a file, for example a hard link or one "
+        "that a rule of the user is about, is read only by its own name"
     ]

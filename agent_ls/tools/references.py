@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
 from pydantic import Field
 
 from agent_ls.domain.calls import ToolKind
+from agent_ls.domain.errors import ToolError
 from agent_ls.domain.record import Record
 from agent_ls.edits.diff import patch_to_apply
 from agent_ls.loop.extension_points import ToolContext, ToolOutput
+from agent_ls.loop.ports.approval import Rules
 from agent_ls.loop.ports.codeintel import CodeIntel
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.safety.text import cleaned, visible_line
+from agent_ls.safety.unread import unread_files
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.plain_tool import PlainTool
 
@@ -45,6 +51,8 @@ class References(PlainTool):
     Arguments: ClassVar[type[Arguments]] = ReferencesArguments
 
     code: CodeIntel
+    workspace: Workspace
+    rules: Rules | None = None
     options: ReferencesOptions = ReferencesOptions()
 
     async def run(self, arguments: ReferencesArguments, context: ToolContext) -> ToolOutput:
@@ -55,15 +63,22 @@ class References(PlainTool):
         name = _last_part(arguments.name)
         if arguments.new_name:
             changes = await self.code.renamed(name, arguments.path, arguments.new_name)
+            if unread := await self._unread(changes, "."):
+                raise ToolError(
+                    f"{visible_line(min(unread))} uses {name}, and a rule of the user is about "
+                    "reading it. Rename it without this file, or ask the user."
+                )
             patch = "".join(
                 patch_to_apply(one.before, one.after, path) for path, one in changes.items()
             )
             return ToolOutput(patch, data={"lines": len(patch.splitlines())})
         found = await self.code.references(name, arguments.path, self.options.max_lines)
+        unread = await self._unread({one.path for one in found.found}, arguments.path)
         lines = [
             f"{visible_line(one.path)}:{one.line}:{'*' if one.is_definition else ' '}"
             f"{cleaned(one.text)}"
             for one in found.found
+            if one.path not in unread
         ]
         if found.more:
             lines.append(f"({found.more} more lines; give a path)")
@@ -74,6 +89,10 @@ class References(PlainTool):
             "\n".join(lines),
             data={"lines": len(found.found) + found.more},
         )
+
+    async def _unread(self, paths: Iterable[str], below: str) -> set[str]:
+        """Return the files that a rule of the user keeps from being read."""
+        return await asyncio.to_thread(unread_files, paths, below, self.workspace, self.rules)
 
 
 def _last_part(name: str) -> str:

@@ -54,8 +54,8 @@ _LISTING: list[tuple[str, _Tools]] = [
     ("glob-in-dry-run", lambda files, _: (Glob(DryRunWorkspace(files)), {"pattern": "a.py"})),
 ]
 _CODE: list[tuple[str, _Tools]] = [
-    ("find", lambda _, code: (FindSymbol(code), {"name": "made_d"})),
-    ("references", lambda _, code: (References(code), {"name": "needle_d"})),
+    ("find", lambda files, code: (FindSymbol(code, files), {"name": "made_d"})),
+    ("references", lambda files, code: (References(code, files), {"name": "needle_d"})),
     ("map", lambda files, code: (RepositoryMap(files, code), {})),
 ]
 

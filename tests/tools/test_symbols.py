@@ -58,9 +58,9 @@ async def test_a_header_of_the_other_language_is_read_as_its_text_says(
         tool = Outline(place.workspace, code, OutlineOptions(max_symbols=2_000))
         output = await place.call(tool, path="a.h")
         assert "3    bool empty() const" in output.text
-    output = await place.call(FindSymbol(code), name="empty")
+    output = await place.call(FindSymbol(code, place.workspace), name="empty")
     assert output.text == "a.h:3: Row.empty: bool empty() const"
-    output = await place.call(References(code), name="empty")
+    output = await place.call(References(code, place.workspace), name="empty")
     assert output.text.splitlines()[0] == "a.h:3:*bool empty() const { return a == 0; }"
     output = await place.call(RepositoryMap(place.workspace, code))
     assert "class A0" in output.text
@@ -106,17 +106,17 @@ async def test_definitions_and_uses_are_found_in_all_files(
     )
     place.write("old.py", "Shape = 1\n")
     place.workspace.buffers["old.py"] = "def use():\n    return area_of(Shape())\n"
-    output = await place.call(FindSymbol(code), name="area")
+    output = await place.call(FindSymbol(code, place.workspace), name="area")
     assert output.text == (
         "lib/shapes.py:2: Shape.area: def area(self)\nlib/shapes.py:4: area_of: def area_of(shape)"
     )
-    output = await place.call(References(code), name="shapes.Shape")
+    output = await place.call(References(code, place.workspace), name="shapes.Shape")
     assert output.text == dedent("""\
         lib/shapes.py:1:*class Shape:
         main.py:1: from lib.shapes import Shape  # Shape
         main.py:2: print(Shape().area(), 'Shape')
         old.py:2: return area_of(Shape())""")
-    output = await place.call(References(code), name="Shape", path="lib")
+    output = await place.call(References(code, place.workspace), name="Shape", path="lib")
     assert output.text == "lib/shapes.py:1:*class Shape:"
     output = await place.call(RepositoryMap(place.workspace, code))
     assert output.text == dedent("""\
@@ -130,8 +130,10 @@ async def test_definitions_and_uses_are_found_in_all_files(
 
 async def test_nothing_found_is_said(place: Place, code: WorkspaceCode) -> None:
     place.write("a.txt", "x\n")
-    assert "Nothing is defined" in (await place.call(FindSymbol(code), name="x")).text
-    assert "stands nowhere" in (await place.call(References(code), name="x")).text
+    assert (
+        "Nothing is defined" in (await place.call(FindSymbol(code, place.workspace), name="x")).text
+    )
+    assert "stands nowhere" in (await place.call(References(code, place.workspace), name="x")).text
     assert "No file here" in (await place.call(RepositoryMap(place.workspace, code))).text
     with pytest.raises(ToolError, match="does not exist"):
-        await place.call(References(code), name="x", path="gone")
+        await place.call(References(code, place.workspace), name="x", path="gone")
