@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
@@ -96,6 +96,8 @@ class ServerPlan:
     options: ServerOptions
     place: str = ""
     """The folder whose file names it; empty: the user's settings do."""
+    has_sandbox: bool = True
+    """Whether this machine has one."""
 
     @property
     def folder(self) -> str:
@@ -126,6 +128,8 @@ class ServerPlan:
             *(f"argument: {one}" for one in options.args),
             f"folder: {self.folder}",
             *_hashed("variable", options.env),
+            # What was approved for the sandbox is asked about again where there is none.
+            *(("sandbox: none",) if self.is_confined and not self.has_sandbox else ()),
         )
 
     @property
@@ -142,7 +146,7 @@ class ServerPlan:
 
 
 def plans(
-    options: ToolServerOptions, roots: Iterable[Root]
+    options: ToolServerOptions, roots: Iterable[Root], *, has_sandbox: bool = True
 ) -> tuple[tuple[ServerPlan, ...], tuple[str, ...]]:
     """Return the enabled servers, and what is wrong with others. Reads files: off the loop."""
     found: dict[str, ServerPlan] = {}
@@ -151,7 +155,7 @@ def plans(
         if wrong := _mistake(plan, found):
             problems.append(f"tool server {visible_line(plan.name[:60])}: {wrong}.")
         elif plan.options.enabled:
-            found[plan.name] = plan
+            found[plan.name] = replace(plan, has_sandbox=has_sandbox)
     return tuple(found.values()), tuple(problems)
 
 

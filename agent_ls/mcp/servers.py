@@ -70,6 +70,7 @@ class Servers:
         self._workspace = workspace
         self._pins = pins
         self._starter = Starter(workspace, environment, builder)
+        self._has_sandbox = builder is not None
         self._allowed = allowed
         self._link = HostLink()
         self._servers: dict[str, Server] = {}
@@ -145,7 +146,9 @@ class Servers:
     async def look(self) -> None:
         """Read what is configured and approved; start nothing."""
         async with self._looking:
-            found, problems = await asyncio.to_thread(plans, self._options, self._workspace.roots)
+            found, problems = await asyncio.to_thread(
+                plans, self._options, self._workspace.roots, has_sandbox=self._has_sandbox
+            )
             before, now = self._servers, dict[str, Server]()
             for plan in found:
                 old = before.get(plan.name)

@@ -84,7 +84,7 @@ class Starter:
             return ""
         if not plan.is_confined:
             return "\nIt runs with your rights."
-        if self._builder is None:
+        if not plan.has_sandbox:
             return "\nIt runs with your rights: this machine has no sandbox."
         return (
             "\nIn the sandbox it reads the workspace and not your home, changes no files, and "

@@ -140,6 +140,15 @@ async def test_a_folders_server_is_held_by_the_sandbox(tmp_path: Path) -> None:
         # Numbers of its own, so nothing of ours is seen.
         assert max(pids) < 100
     assert not (project / "touched").exists()
+    # What was approved for the sandbox starts nowhere else.
+    async with open_tool_servers(
+        load_settings(folders=[project], command_line={"sandbox": {"use": "off"}}).settings,
+        workspace,
+        lambda _words: None,
+    ) as servers:
+        await servers.settle()
+        assert "+ sandbox: none" in (await preview_of(servers, "a/start")).payload
+        assert list(servers.tools) == ["a/start"]
 
 
 @pytest.mark.parametrize(
