@@ -6,7 +6,7 @@ Faces (code actions, the panel, messages) see them as events and answer here; th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Generator, Iterable
+from collections.abc import Awaitable, Callable, Collection, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -81,11 +81,11 @@ class Approvals:
         self, request: ApprovalRequest, proposed: ProposedText | None = None
     ) -> ApprovalAnswer:
         """Record the request, wait for the answer and record it."""
-        rules = (request.preview.grant or "", request.preview.prefix or "")
-        given_before = self._given(rules)
+        given_before = self._given(request)
         async with self._one_at_a_time:
-            # A grant given while this request waited in line may cover it.
-            if self._given(rules) != given_before and _is_broad(request):
+            # A grant given while this request waited in line covers the same call, not one that
+            # only begins like it.
+            if self._given(request) != given_before and _is_broad(request):
                 return ApprovalAnswer(choice=ApprovalChoice.ALLOW_ONCE, by="rule")
             limit_s, asked = request.timeout_s, ApprovalRequested(request=request)
             with _held(self._approvals, request.id, proposed) as given:
@@ -109,8 +109,8 @@ class Approvals:
         waiting = self._approvals.get(approval_id)
         return waiting.proposed if waiting else None
 
-    def _given(self, rules: Iterable[str]) -> list[int | None]:
-        return [self._recorder.state.grants.get(rule) for rule in rules]
+    def _given(self, request: ApprovalRequest) -> int | None:
+        return self._recorder.state.grants.get(request.preview.grant or "")
 
     async def ask(self, question: Question) -> QuestionAnswer:
         """Record the question, wait for the answer and record it."""

@@ -47,7 +47,7 @@ async def ask(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedCall | T
             # An approval given since the guards decided may cover it.
             _, now = await decide(planned, turn)
             if isinstance(now, Allow):
-                return planned
+                return replace(planned, consent=now.consent)
         return await _ask(planned, verdict, turn)
 
 

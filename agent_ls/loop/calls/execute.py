@@ -96,7 +96,9 @@ async def _prepare(planned: PlannedCall, decided: Decided, turn: Turn) -> Planne
                 if isinstance(outcome, ToolResult):
                     return outcome
                 if outcome.call is planned.call:
-                    return replace(outcome, reads_only=verdict.reads_only, consent="user")
+                    # A rule that has covered it since may be about a part; nobody saw the rest.
+                    consent = "user" if outcome.consent == "none" else outcome.consent
+                    return replace(outcome, reads_only=verdict.reads_only, consent=consent)
                 planned = outcome
                 decided = await decide(planned, turn)
                 if isinstance(decided[1], Ask) and decided[1].broad:
