@@ -15,11 +15,9 @@ from agent_ls.loop.ports.approval import Rules
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.state.state import SessionState
 from agent_ls.safety.control_files import is_executed_later
-from agent_ls.safety.view_table import WORK
 
 _COMMANDS = ("run_command", f"{GRANT}run_command")
-_OUTSIDE = re.compile(r"run_command\{[^}]*outside the sandbox[^}]*\}(?:\[(.*)\])?:")
-_WORD = re.compile(r"[^\s;&|()<>\"'`$={}:]+")
+_OUTSIDE = re.compile(r"run_command\{[^}]*outside the sandbox")
 _MAX_NAMED = 5
 
 
@@ -29,8 +27,8 @@ def stale_grants(
     """Return the revocation of grants older than such a change; None if there are none.
 
     A grant was for what the command did then. Which files a command runs cannot be known, so a
-    file that builds and tools run ends it by its name; and what runs the project outside the
-    sandbox ends with any change.
+    file that builds and tools run ends it by its name; and a grant for outside the sandbox ends
+    with any change, which may be of what it runs. Inside, the sandbox holds that.
     """
     saved = rules.granted([root.path for root in roots]) if rules is not None else ()
     given = {**dict.fromkeys(set(saved) - state.revoked, 0), **state.grants}
@@ -41,7 +39,7 @@ def stale_grants(
     ended = {
         rule: {path for path in any_of if changed[path] > given[rule]}
         for rule in commands
-        if (any_of := changed if _runs_project_outside(rule, roots) else steering)
+        if (any_of := changed if _OUTSIDE.match(rule) else steering)
     }
     stale = tuple(sorted(rule for rule, paths in ended.items() if paths))
     if not stale:
@@ -51,20 +49,6 @@ def stale_grants(
     rest = f" and {len(causes) - _MAX_NAMED} more" if len(causes) > _MAX_NAMED else ""
     why = f"{names}{rest} was changed, and commands may run it."
     return GrantsRevoked(grants=stale, why=why)
-
-
-def _runs_project_outside(rule: str, roots: Sequence[Root]) -> bool:
-    """Say whether a grant lets a command run the project's files outside the sandbox.
-
-    Any change may then be of what it runs; inside, the sandbox holds that.
-    """
-    found = _OUTSIDE.match(rule)
-    folders = [root.path / (found[1] or "") for root in roots] if found else []
-    return any(
-        one in WORK or (one and (folder / one).is_file())
-        for folder in folders
-        for one in _WORD.findall(rule)
-    )
 
 
 def steers_commands(path: str, roots: Sequence[Root]) -> bool:

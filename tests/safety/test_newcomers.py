@@ -152,6 +152,12 @@ async def test_what_is_made_at_the_top_waits(builder: SandboxBuilder, folder: Pa
     }  # fmt: skip
 
 
+async def test_a_copy_of_what_waits_waits_too(builder: SandboxBuilder, folder: Path) -> None:
+    await _run(builder, "mkdir sub/x sub/y; echo x > sub/x/AGENTS.md")
+    assert "sub/y/AGENTS.md" in await _run(builder, "cp sub/x/AGENTS.md sub/y/")
+    assert _waiting(folder) == ["sub/x/AGENTS.md", "sub/y/AGENTS.md"]
+
+
 async def test_a_replaced_link_waits(builder: SandboxBuilder, folder: Path) -> None:
     """Landlock keeps the link; a mount cannot cover one."""
     said = await _run(builder, "ln -sfn x kept/link/.envrc || true")

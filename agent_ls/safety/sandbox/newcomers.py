@@ -12,7 +12,7 @@ import hashlib
 import logging
 import os
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -162,9 +162,11 @@ class Newcomers:
         parts = path.relative_to(watched.root).parts
         if not _THIRD_PARTY.isdisjoint(parts[:-1]):
             return self._has_network and path.name != ".git" and bool(steers(names_of(parts)))
-        # Only what no command could change is worth comparing with.
-        kept = frozenset(one for one in watched.known if one[0] in self._known)
-        return _is_copy(path, kept)
+        # Only what no command could change is worth comparing with, and what the user kept.
+        return any(
+            one in self._known and not self.made.is_undecided(one)
+            for one in _copied(path, watched.known)
+        )
 
     def _folder_of(self, path: Path) -> Path:
         return next((one for one in self._roots if path.is_relative_to(one)), self._roots[0])
@@ -200,13 +202,13 @@ def _of_repository(folder: Path, top: Path, roots: Iterable[Path]) -> list[_Watc
     return [_Watched(place, look, look()) for place, look in ((root, steering), (above, led_to))]
 
 
-def _is_copy(path: Path, known: frozenset[_Entry]) -> bool:
-    """Say whether it holds what one of the same name holds that steered programs before.
+def _copied(path: Path, known: frozenset[_Entry]) -> Iterator[Path]:
+    """Yield what has the same name and holds the same, of what steered programs before.
 
     As in a work tree or a clone: git would take them for deleted.
     """
     alike = (one for one, _ in known if one.name == path.name and one != path)
-    return any(_is_equal(path, one) for one in alike)
+    return (one for one in alike if _is_equal(path, one))
 
 
 def _is_equal(path: Path, other: Path) -> bool:

@@ -201,11 +201,24 @@ def _listed(
     )
 
 
+def _open_up(path: str) -> None:
+    """Give the user the rights of a folder that a command closed; not of what a link leads to.
+
+    Errors: ``OSError``.
+    """
+    folder = os.open(path, getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        if os.readlink(here := f"/proc/self/fd/{folder}") == path:  # noqa: PTH115 - of a descriptor
+            os.chmod(here, 0o700)  # noqa: PTH101 - likewise
+    finally:
+        os.close(folder)
+
+
 def _entries(path: str, closed: Collection[str] | None) -> list[os.DirEntry[str]] | None:
     """Return what is in a folder; None if it cannot be listed."""
     if closed is not None and path not in closed and not os.access(path, os.R_OK | os.X_OK):
         with suppress(OSError):
-            os.chmod(path, 0o700)  # noqa: PTH101 - a path for each folder would cost too much
+            _open_up(path)
     try:
         with os.scandir(path) as entries:
             return list(entries)
