@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from agent_ls.checkers.programs import has_typescript
 from agent_ls.domain.commands import CustomCommand
+from agent_ls.domain.sentences import counted
 from agent_ls.extension.agent_kinds import BUILT_IN, found_kinds
 from agent_ls.extension.claude_home import claude_home
 from agent_ls.extension.commands import FileCommands
 from agent_ls.extension.skills import found_skills
-from agent_ls.loop.ports.environment import TOP_RULE_FILES
+from agent_ls.loop.ports.environment import RULE_FILES, TOP_RULE_FILES, rule_files_below
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.processes.reading import read_file
 from agent_ls.safety.text import label
 from agent_ls.settings import Settings, folder_settings, settings_switched_on
 from agent_ls.workspace.disk import DiskWorkspace
+from agent_ls.workspace.environment import folders_above
 
 _NOBODY = Path("/nonexistent")
 """Stands for the user's configuration folder, whose files count already."""
 _MAX_LINE_CHARS = 160
+_MAX_INSTRUCTIONS = 10
 _HERE_ALONE = ", when you work in this very folder"
 
 
@@ -50,10 +53,13 @@ async def switched_on(
 
     ``settings`` are those in force; ``editor`` are the editor's settings, which a folder may hold.
     """
-    return await asyncio.to_thread(_switched_on, folder, settings, editor or {})
+    files = await DiskWorkspace((Root(folder.name, folder, is_trusted=True),)).files(".")
+    return await asyncio.to_thread(_switched_on, folder, settings, editor or {}, files)
 
 
-def _switched_on(folder: Path, settings: Settings, editor: Mapping[str, Any]) -> SwitchedOn:
+def _switched_on(
+    folder: Path, settings: Settings, editor: Mapping[str, Any], files: Sequence[str]
+) -> SwitchedOn:
     own, off = settings_switched_on(folder_settings(folder))
     of_editor, off_in_editor = settings_switched_on(editor)
     root = Root(folder.name, folder, is_trusted=True)
@@ -63,7 +69,7 @@ def _switched_on(folder: Path, settings: Settings, editor: Mapping[str, Any]) ->
         *(f"setting {one}" for one in own),
         *(f"editor setting {one}" for one in of_editor),
         # Unlike the rest of ``~/.claude``, they count nowhere else.
-        *(f"{one}{_HERE_ALONE if home else ''}" for one in _instructions(folder)),
+        *(f"{one}{_HERE_ALONE if home else ''}" for one in _instructions(folder, files)),
         *_extensions((root,)),
         *_servers(folder),
         *_programs(folder, settings),
@@ -76,10 +82,15 @@ def _line(text: str) -> str:
     return label(text, _MAX_LINE_CHARS)
 
 
-def _instructions(folder: Path) -> Iterator[str]:
-    found = next((name for name in TOP_RULE_FILES if (folder / name).is_file()), None)
-    if found is not None:
-        yield f"instructions in {found}, as if they were yours"
+def _instructions(folder: Path, files: Sequence[str]) -> Iterator[str]:
+    above = (one / name for one in folders_above(folder) for name in RULE_FILES)
+    top = next((name for name in TOP_RULE_FILES if (folder / name).is_file()), None)
+    below = sorted(rule_files_below(files))
+    found = [*(str(one) for one in above if one.is_file()), *filter(None, (top,)), *below]
+    for name in found[:_MAX_INSTRUCTIONS]:
+        yield f"instructions in {name}, as if they were yours"
+    if len(found) > _MAX_INSTRUCTIONS:
+        yield f"instructions in {counted(len(found) - _MAX_INSTRUCTIONS, 'more file')}"
 
 
 def _extensions(roots: tuple[Root, ...], home: Path | None = None) -> Iterator[str]:

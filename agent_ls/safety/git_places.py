@@ -15,10 +15,14 @@ _STEERING = ("hooks", "config", "config.worktree", "commondir", "info/attributes
 """Names in a repository's data folder. ``commondir`` says where the others lie."""
 _NESTED = ("modules", "worktrees")
 _NOT_WALKED = frozenset({"objects", "refs", "logs", "hooks", "info", "lfs"})
-_LEADING = re.compile(r"^\s*(hookspath|path)\s*=\s*\"?([^\"\n\0#;]+)", re.IGNORECASE | re.MULTILINE)
+_LEADING = re.compile(
+    r"^\s*(?:\[[^\]\n]*\]\s*)?(hookspath|path)\s*=\s*\"?([^\"\n\0#;]+)",
+    re.IGNORECASE | re.MULTILINE,
+)
 _WORKTREE = re.compile(r"^\tworktree = (.+)$", re.MULTILINE)
 _MAX_POINTER_BYTES = 4_096
 _MAX_SETTINGS_BYTES = 2**20
+_MAX_INCLUDED = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +74,17 @@ def git_led_to(folder: Path, top: Path) -> Iterator[Path]:
     hooks = folder / "hooks"
     links = [hooks, *(hooks.iterdir() if hooks.is_dir() else ())]
     yield from (real_path(one) for one in links if one.is_symlink())
-    settings = _text(folder / "config", _MAX_SETTINGS_BYTES)
-    for found in _LEADING.finditer(settings):
-        # Hooks are looked for from the top, settings from the file that includes them.
-        base = top if found[1].lower() == "hookspath" else folder
-        yield real_path(base / os.path.expanduser(found[2].strip()))  # noqa: PTH111 - never raises
+    settings, at = [folder / "config", folder / "config.worktree"], 0
+    while at < len(settings) <= _MAX_INCLUDED:
+        for found in _LEADING.finditer(_text(settings[at], _MAX_SETTINGS_BYTES)):
+            # Hooks are looked for from the top, settings from the file that includes them.
+            are_hooks = found[1].lower() == "hookspath"
+            base, named = top if are_hooks else settings[at].parent, found[2].strip()
+            place = real_path(base / os.path.expanduser(named))  # noqa: PTH111 - never raises
+            yield place
+            if not are_hooks and place not in settings:
+                settings.append(place)
+        at += 1
 
 
 def data_folder(dot: Path) -> Path:

@@ -70,7 +70,7 @@ class MachineEnvironment:
         text = _own_text(own, _MAX_RULES_BYTES, follows=True).strip()
         found = {own: OuterRules(f"{own}, the user's own", text, is_trusted=True)} if text else {}
         for root in self.workspace.roots:
-            for folder in _above(root.path):
+            for folder in folders_above(root.path):
                 for path in (folder / name for name in RULE_FILES):
                     if is_undecided(path):
                         continue
@@ -104,7 +104,7 @@ def _git_folder(folder: Path) -> Path | None:
     return None
 
 
-def _above(folder: Path) -> Iterator[Path]:
+def folders_above(folder: Path) -> Iterator[Path]:
     """Yield the folders above this one inside its repository, outermost first."""
     top = _git_folder(folder)
     if top is not None:

@@ -68,6 +68,12 @@ _TS = '{"name": "typescript", "version": "5.9.0"}'
             id="instructions-of-another-agent",
         ),
         pytest.param(
+            {"docs/a/AGENTS.md": "x", "docs/a/CLAUDE.md": "y", "z.py": ""},
+            ("instructions in docs/a/AGENTS.md, as if they were yours",),
+            (),
+            id="instructions-in-a-folder-below",
+        ),
+        pytest.param(
             {
                 ".mcp.json": '{"mcpServers": {"db": {"command": "npx", "args": ["-y", "x\\u202ey"]}'
                 ', "web": {"url": "http://h/"}, "odd": 3}}'

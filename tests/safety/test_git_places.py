@@ -149,6 +149,15 @@ def test_settings_lead_to_hooks_from_the_top_and_to_more_settings_from_where_the
     assert list(git_led_to(top / ".git", top)) == expected
 
 
+def test_settings_are_followed_from_one_file_to_the_next(top: Path) -> None:
+    _write(top / ".git/config", "[include]\n\tpath = ../team.cfg\n")
+    _write(top / "team.cfg", "[include] path = more/own.cfg\n[core]\n\thooksPath = tools/a\n")
+    _write(top / "more/own.cfg", "[core] hooksPath = tools/b\n[include]\n\tpath = ../team.cfg\n")
+    _write(top / ".git/config.worktree", "[core]\n\thooksPath = tools/c\n")
+    names = ("team.cfg", "tools/c", "more/own.cfg", "tools/a", "tools/b", "team.cfg")
+    assert list(git_led_to(top / ".git", top)) == [top / name for name in names]
+
+
 def test_linked_hooks_lead_to_their_targets(top: Path) -> None:
     (top / ".git/hooks/pre-push").symlink_to("../../push.sh")
     _write(top / ".git/hooks/pre-commit")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -9,6 +10,16 @@ RULE_FILES = ("AGENTS.md", "CLAUDE.md")
 """Files with rules for agents; the second is used only where the first is missing or empty."""
 TOP_RULE_FILES = (*RULE_FILES, ".github/copilot-instructions.md", "GEMINI.md", ".cursorrules")
 """Read at the top of a trusted folder; the first that has text counts."""
+
+
+def rule_files_below(files: Iterable[str], top: str = "") -> list[str]:
+    """Return one rule file per folder from these paths, none for the folder ``top``."""
+    by_folder: dict[str, set[str]] = {}
+    for path in files:
+        folder, _, name = path.rpartition("/")
+        if name in RULE_FILES and f"{folder}/" != top and folder:
+            by_folder.setdefault(folder, set()).add(name)
+    return [f"{folder}/{min(names)}" for folder, names in by_folder.items()]
 
 
 @dataclass(frozen=True, slots=True)
