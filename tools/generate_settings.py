@@ -113,20 +113,23 @@ One setting, and how it is written:
 | command line | `--set policies.step_limit.max_steps=20` |
 
 `AGENT_LS_MODEL`, `AGENT_LS_MODE`, `AGENT_LS_STORE_URL`, `AGENT_LS_API_BASE` and `AGENT_LS_SANDBOX`
-are short names. A variable `AGENT_LS_…` that is none of these is named in a warning and ignored.
+are short names. A variable `AGENT_LS_…` that is
+neither one of these, nor `AGENT_LS_API_KEY` or `AGENT_LS_PROFILE`, nor the long name of a setting, is
+named in a warning and ignored. Lists and tables go into a file: a variable and `--set` take one value,
+and for `rules.*` one rule.
 
 ## Profiles
 
 A profile is a table `[profiles.NAME]` in your `config.toml` that holds any of these settings.
 `profile = "NAME"` there, `AGENT_LS_PROFILE` or `--profile NAME` lays it over the rest of that file;
-its rules are added to yours. An editor's `agent-ls.profile` does so, too, but then only what an
+its rules are added to yours. `profile` in what an editor sends (section `agent-ls`) does so, too, but then only what an
 editor may set counts. A workspace can neither choose nor define one.
 
 ## What a folder may not set
 
 What comes from a workspace or an editor may have been written by a repository.
-So `provider`, `telemetry`, `checkers`, `hooks`, `mcp`, `sandbox`, `profile` and `store_url` are
-never taken from there, nor are `mode = "auto"` and `policies.mask_secrets`, and
+So `provider`, `telemetry`, `checkers`, `hooks`, `mcp`, `sandbox`, `profile`, `store_url`,
+`claude_home` and `rules.allow` are never taken from there, nor are `mode = "auto"` and `policies.mask_secrets`, and
 before you trust the folder (command `agent-ls.trust`) its settings may only make the agent more
 careful.
 """
@@ -160,6 +163,8 @@ class Setting:
         """What it can be, in words."""
         if self.name == "checkers.commands":
             return "list of names or tables"
+        if self.name.startswith("rules."):
+            return "list of texts"
         return _values(self.schema, self.schema.get("$defs", {}))
 
     @property

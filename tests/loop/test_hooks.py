@@ -209,7 +209,7 @@ async def test_the_example_in_the_docs_does_what_the_page_says(
     [*_, config], [program] = _blocks("hooks.md", "toml"), _blocks("hooks.md", "python")
     place = tmp_path / "customers.py"
     place.write_text(program)
-    config = config.replace("~/.config/agent-ls/customers.py", str(place))
+    config = config.replace("~/.config/agent-ls/hooks/customers.py", str(place))
     folder = tmp_path / "project"
     folder.mkdir()
     (folder / "orders.txt").write_text("1 customer=lovelace\n")
