@@ -70,14 +70,18 @@ export class Amending implements vscode.Disposable {
       const answer = { ...waiting, choice: "amend", text: document.getText() } as const;
       const { settled } = await this.#agent.request("agent/approval/resolve", answer);
       if (!settled) {
+        // The document stays, with what the user wrote.
         void vscode.window.showInformationMessage(vscode.l10n.t("This was already settled."));
+        return;
       }
     } catch (error) {
-      // The document stays, with what the user wrote.
       void vscode.window.showErrorMessage(message(error));
       return;
     }
     this.#open.delete(document.uri.toString());
-    await vscode.commands.executeCommand("workbench.action.revertAndCloseActiveEditor");
+    // Another editor may be in front meanwhile, with what the user writes there.
+    if (vscode.window.activeTextEditor?.document === document) {
+      await vscode.commands.executeCommand("workbench.action.revertAndCloseActiveEditor");
+    }
   }
 }

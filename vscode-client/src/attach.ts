@@ -193,6 +193,11 @@ export class Images {
     if (this.#data.size > MAX_IMAGES && oldest !== undefined) this.#data.delete(oldest);
   }
 
+  /** Those of these chips that can be sent. */
+  withoutLost(chips: readonly Chip[]): readonly Chip[] {
+    return chips.filter(({ imageId }) => imageId === undefined || this.#data.has(imageId));
+  }
+
   /** The parts of these chips. Errors: an `Error` for the user when a picture is gone. */
   parts(chips: readonly Chip[]): PromptPart[] {
     return chips.map(({ part, name, imageId }) => {
@@ -213,11 +218,13 @@ export class SentChips {
   #sent: { text: string; chips: readonly Chip[] }[] = [];
 
   add(text: string, chips: readonly Chip[]): void {
-    if (chips.length) this.#sent = [{ text, chips }, ...this.#sent].slice(0, MAX_SENT);
+    this.#sent = [{ text, chips }, ...this.#sent].slice(0, MAX_SENT);
   }
 
   /** What went with a prompt; the server has written names of pictures behind its words. */
   of(returned: string): readonly Chip[] {
-    return this.#sent.find(({ text }) => returned.startsWith(text))?.chips ?? [];
+    const isIt = (text: string) =>
+      returned === text || /^\s*\[image /.test(returned.slice(text.length));
+    return this.#sent.find(({ text }) => returned.startsWith(text) && isIt(text))?.chips ?? [];
   }
 }

@@ -142,6 +142,7 @@ async function changeRules(change: "add" | "remove", example: string): Promise<v
 }
 
 async function newSession({ server, conversation, panel }: Parts): Promise<void> {
+  await conversation.ready();
   await server.request("agent/sessions/new", chosen());
   await conversation.refresh();
   await panel.compose();

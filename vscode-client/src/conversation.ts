@@ -6,7 +6,7 @@
 import * as vscode from "vscode";
 import { follow, fromSnapshot } from "./fold/reduce";
 import { followLives, type Lives, livesWith } from "./fold/live";
-import { EMPTY, type State } from "./fold/state";
+import { type CallItem, EMPTY, type Item, type State } from "./fold/state";
 import type { ServerState } from "./messages";
 import type { Agent } from "./server";
 import type {
@@ -128,6 +128,11 @@ export class Conversation implements vscode.Disposable {
     await this.refresh();
   }
 
+  /** Wait until the session of the last window is the current one again, if it can be had. */
+  async ready(): Promise<void> {
+    if (this.#agent.state.is === "running") await (this.#restored ??= this.#restore());
+  }
+
   /** Ask for everything of the current session anew; never rejects. */
   async refresh(): Promise<void> {
     this.#isWanted = true;
@@ -135,14 +140,16 @@ export class Conversation implements vscode.Disposable {
     const mine = ++this.#asked;
     this.#isAsking = true;
     try {
-      await (this.#restored ??= this.#restore());
+      await this.ready();
       const snapshot = await this.#agent.request("agent/snapshot", { sessionId: null });
       if (mine !== this.#asked) return;
       // What came while we asked is in the snapshot; what comes from here on is not.
       this.#isAsking = false;
       this.#isRefused = false;
+      const before = this.#state;
       this.#state = fromSnapshot(snapshot);
       this.#snapshot.fire(snapshot);
+      this.#printAgain(before);
       this.#changed.fire(this.#state);
       this.#setLives(livesWith(this.#lives, this.#state));
       this.#remember();
@@ -254,6 +261,28 @@ export class Conversation implements vscode.Disposable {
     }
   }
 
+  /** What running commands printed is stored only at their end, so that no snapshot has it. */
+  #printAgain(before: State): void {
+    const { sessionId, seq, items } = this.#state;
+    if (sessionId !== before.sessionId) return;
+    const running = new Set(items.flatMap((one) => (isRunning(one) ? [one.id] : [])));
+    const updates = before.items.flatMap((one): Update[] =>
+      isRunning(one) && one.output && running.has(one.id)
+        ? [
+            {
+              sessionUpdate: "tool_call_output",
+              toolCallId: one.id,
+              content: { type: "text", text: one.output },
+            },
+          ]
+        : [],
+    );
+    if (!updates.length) return;
+    const params = { sessionId, seq, updates };
+    this.#state = follow(this.#state, params);
+    this.#updates.fire(params);
+  }
+
   #setLives(lives: Lives): void {
     if (lives === this.#lives) return;
     this.#lives = lives;
@@ -267,6 +296,8 @@ export class Conversation implements vscode.Disposable {
     this.#setLives(followLives(this.#lives, params));
     if (this.#isAsking) return;
     if (params.sessionId !== this.#state.sessionId) {
+      // Work that began before the last window's session was opened is what is to be seen.
+      if (!this.#state.sessionId) this.#restored ??= Promise.resolve();
       if (params.updates.some((one) => BEGINNINGS.has(one.sessionUpdate))) void this.refresh();
       return;
     }
@@ -295,6 +326,10 @@ export class Conversation implements vscode.Disposable {
 /** Says whether another process uses the session, as docs/protocol.md tells it. */
 export function isHeld(error: unknown): boolean {
   return (error as { data?: { kind?: unknown } } | null)?.data?.kind === "session_held";
+}
+
+function isRunning(item: Item): item is CallItem {
+  return item.kind === "call" && item.status === "in_progress";
 }
 
 function returned(update: Update): string[] {

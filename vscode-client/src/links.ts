@@ -22,14 +22,16 @@ export async function openPlace(address: string, line: number | null): Promise<v
 /** Follow a link in an answer: a path below the workspace is opened, a web address after a yes. */
 export async function follow(href: string): Promise<void> {
   if (/^(https?|mailto):/i.test(href)) return visit(href);
-  const [path = "", fragment = ""] = href.split("#", 2);
+  const [whole = "", fragment = ""] = href.split("#", 2);
+  // As models name a place: path:line, or path:line:column.
+  const [, path = whole, number] = /^(.*?):(\d+)(?::\d+)?$/.exec(whole) ?? [];
   const place = await inWorkspace(path);
   if (!place) {
     return void vscode.window.showWarningMessage(
       vscode.l10n.t("This link leads nowhere in the workspace: {0}", href),
     );
   }
-  const line = /^L(\d+)/.exec(fragment)?.[1];
+  const line = /^L(\d+)/.exec(fragment)?.[1] ?? number;
   await openPlace(place.toString(), line ? Number(line) - 1 : null);
 }
 
@@ -51,7 +53,11 @@ async function inWorkspace(path: string): Promise<vscode.Uri | null> {
   const decoded = safelyDecoded(path);
   const candidates = path.startsWith("file:")
     ? [vscode.Uri.parse(path)]
-    : folders.map(({ uri }) => vscode.Uri.joinPath(uri, decoded));
+    : folders.flatMap(({ uri, name }) => {
+        // With several folders, the agent writes the folder's name before a path.
+        const below = decoded.startsWith(`${name}/`) ? [decoded.slice(name.length + 1)] : [];
+        return [decoded, ...below].map((one) => vscode.Uri.joinPath(uri, one));
+      });
   for (const uri of candidates) {
     if (!vscode.workspace.getWorkspaceFolder(uri)) continue;
     const stat = await vscode.workspace.fs.stat(uri).then(

@@ -42,6 +42,8 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   readonly #review: Review;
   readonly #setup: SetupHost;
   readonly #amends: Amends;
+  /** The prompts that were sent so far have reached the server. */
+  #sending: Promise<void> = Promise.resolve();
   readonly #listeners: vscode.Disposable[];
   readonly #visible = new vscode.EventEmitter<boolean>();
   readonly onVisible = this.#visible.event;
@@ -325,17 +327,27 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     }
   }
 
-  async #prompt(
+  /** Prompts reach the server in the order in which they were sent. */
+  #prompt(prompt: Prompt, sessionId?: string): Promise<void> {
+    this.#sending = this.#sending.then(() => this.#send(prompt, sessionId));
+    return this.#sending;
+  }
+
+  async #send(
     { text, whenBusy, chips = [], here: choice = "selection" }: Prompt,
-    sessionId = this.#conversation.sessionId,
+    given?: string,
   ): Promise<void> {
+    await this.#conversation.ready();
+    const sessionId = given ?? this.#conversation.sessionId;
     try {
       const parts = this.#images.parts(chips);
       const params = { text, parts, sessionId, whenBusy, ...placed(choice) };
       await this.#agent.request("agent/prompt", params);
       this.#sent.add(text, chips);
     } catch (error) {
-      this.#deliver({ type: "unsent", sessionId, text, problem: message(error), chips });
+      // A picture that is lost would keep the prompt from ever being sent.
+      const left = this.#images.withoutLost(chips);
+      this.#deliver({ type: "unsent", sessionId, text, problem: message(error), chips: left });
     }
   }
 

@@ -34,6 +34,7 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.Dispos
     this.#agent = agent;
     this.#listeners = [
       agent.onState(() => this.#soon()),
+      vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#texts.delete(uri.toString())),
       conversation.onSnapshot(() => this.#soon()),
       agent.onUpdate(({ updates }) => {
         if (updates.some((one) => CHANGING.has(one.sessionUpdate))) this.#soon();

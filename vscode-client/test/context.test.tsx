@@ -187,6 +187,19 @@ test("files are completed by the keyboard alone", async () => {
   ]);
 });
 
+test("a row that is taken late replaces what has been typed since, and nothing elsewhere", async () => {
+  await type("Look at @pri");
+  await completed(ROWS, "@pri");
+  await type("Look at @pric");
+  await press("Enter");
+  expect(field().value).toBe("Look at @shop/prices.py ");
+  await type("@pri");
+  await completed(ROWS, "@pri");
+  field().setSelectionRange(1, 1);
+  await press("Enter");
+  expect(field().value).toBe("@pri");
+});
+
 test("escape closes the list and leaves turn and words alone; tab takes a row", async () => {
   await type("@pri");
   await completed(ROWS, "@pri");
@@ -298,6 +311,9 @@ test("pictures go to the server with their bytes, and lost ones are said", () =>
   sent.add("Plain", []);
   expect(sent.of("Look [image a.png 8x6]")).toEqual([chip]);
   expect(sent.of("Plain")).toEqual([]);
+  expect(sent.of("Look here")).toEqual([]);
+  sent.add("Look", []);
+  expect(sent.of("Look")).toEqual([]);
   expect(withChips([FILE], [FILE, chip])).toEqual([FILE, chip]);
 });
 

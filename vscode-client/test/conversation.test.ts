@@ -6,7 +6,7 @@ import type { ServerState } from "../src/messages";
 import type { Agent } from "../src/server";
 import type { SnapshotResult, Update, UpdateParams } from "../src/wire";
 import { EventEmitter } from "./editor";
-import { snapshot, story } from "./golden";
+import { snapshot, story, until } from "./golden";
 
 const TALK = story("fix_prices");
 const SESSION = snapshot(TALK).session.sessionId;
@@ -185,3 +185,45 @@ test("what waits in another session is known, until the server ends", async () =
   server.become("stopped");
   expect(conversation.lives.size).toBe(0);
 });
+
+test("what a running command has printed is shown again after a look elsewhere", async () => {
+  const params = until("fix_prices", "tool_call_output");
+  const server = new Server();
+  const conversation = new Conversation(server.agent);
+  // A snapshot holds what is stored, and a running command's output is not.
+  const stored = params.map((one) => ({
+    ...one,
+    updates: one.updates.filter((update) => update.sessionUpdate !== "tool_call_output"),
+  }));
+  server.told = snapshot(stored);
+  server.become("running");
+  await conversation.refresh();
+  const last = params.at(-1);
+  if (!last) throw new Error("no output");
+  server.updates.fire(last);
+  const printed = () =>
+    conversation.state.items.flatMap((one) =>
+      one.kind === "call" && one.output ? [one.output] : [],
+    );
+  const before = printed();
+  expect(before).toHaveLength(1);
+  const told: UpdateParams[] = [];
+  conversation.onUpdates((one) => told.push(one));
+  await conversation.refresh();
+  expect(printed()).toEqual(before);
+  expect(told).toHaveLength(1);
+});
+
+test("work that begins before the last session is opened is what is shown", async () => {
+  const server = new Server();
+  const conversation = new Conversation(server.agent, await left(TALK));
+  server.become("starting", "running");
+  await settle();
+  server.told = snapshot(TALK.slice(0, 6));
+  server.updates.fire({ ...(TALK[1] as UpdateParams), sessionId: SESSION, updates: [BEGUN] });
+  await settle();
+  expect(server.asked).toEqual(["snapshot"]);
+  expect(conversation.sessionId).toBe(SESSION);
+});
+
+const BEGUN = { sessionUpdate: "turn_started", turnId: "trn_9", anchor: null } as Update;

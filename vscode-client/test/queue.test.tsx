@@ -2,7 +2,7 @@
 // Prompts that wait in the server's queue: changed, moved, sent now and dropped from the panel.
 import { expect, test } from "vitest";
 import type { Update } from "../src/wire";
-import { all, check, click, press, root, running, said, texts, type } from "./drawn";
+import { all, begin, check, click, kept, press, root, running, said, texts, type } from "./drawn";
 import { snapshot } from "./golden";
 
 const queued = (promptId: string, text: string, whenBusy: "steer" | "follow_up"): Update => ({
@@ -79,6 +79,19 @@ test("its words are changed in place: Enter saves, Escape leaves them", async ()
   expect(said).toEqual([
     { type: "changeQueued", change: { promptId: "pmt_2", text: "Two, please" } },
   ]);
+});
+
+test("words that were being changed are not lost when the prompt is sent, or the panel hidden", async () => {
+  await show();
+  await click("Edit waiting prompt 2");
+  const area = () => root.querySelector<HTMLTextAreaElement>(".queue textarea");
+  await type(area(), "Two, and more");
+  begin(kept());
+  await show();
+  expect(area()?.value).toBe("Two, and more");
+  await show(changed("pmt_2", { isDropped: true }));
+  expect(area()).toBeNull();
+  expect(kept().unsent.map((one) => one.text)).toEqual(["Two, and more"]);
 });
 
 test("the queue is shown as the server says that it is now", async () => {

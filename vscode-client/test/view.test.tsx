@@ -111,6 +111,9 @@ test("the second key of a chord is not typed", () => {
   expect(isTyped("y")).toBe(true);
   isTyped("k", { metaKey: true });
   expect(isTyped("y")).toBe(true);
+  // The editor goes by the place of a key with another letter.
+  isTyped("л", { ctrlKey: true, code: "KeyK" });
+  expect(isTyped("н")).toBe(false);
   for (const key of ["n", "Enter", "Escape", "k"]) {
     isTyped("k", { ctrlKey: true });
     expect(isTyped(key)).toBe(false);

@@ -71,11 +71,11 @@ export function App({ known, post, keep }: Props) {
           <Changes turns={known.review} decided={known.decided} lastTurn={lastTurn(session)} />
           <DraftsContext.Provider value={{ drafts: known.drafts, keep }}>
             <Waiting known={known} />
+            {known.origin && known.origin !== hidden && (
+              <Origin origin={known.origin} onClose={() => setHidden(known.origin)} />
+            )}
+            <Composer known={known} keep={keep} />
           </DraftsContext.Provider>
-          {known.origin && known.origin !== hidden && (
-            <Origin origin={known.origin} onClose={() => setHidden(known.origin)} />
-          )}
-          <Composer known={known} keep={keep} />
         </div>
         <Announcer session={session} />
       </main>

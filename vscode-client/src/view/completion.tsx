@@ -43,7 +43,8 @@ export function useCompletion({ box, completed, onText, onChip }: Wanted): Compl
   const id = useId();
   /** The request that counts; 0: none. */
   const asked = useRef({ id: 0, text: "" });
-  const [found, setFound] = useState<CompleteResult | null>(null);
+  /** With the text before the cursor that it is about. */
+  const [found, setFound] = useState<(CompleteResult & { text: string }) | null>(null);
   const [chosen, choose] = useState(0);
   const close = () => {
     asked.current = { id: 0, text: "" };
@@ -62,7 +63,7 @@ export function useCompletion({ box, completed, onText, onChip }: Wanted): Compl
   useEffect(() => {
     if (!completed || completed.id !== asked.current.id) return;
     const { result } = completed;
-    setFound(result);
+    setFound({ ...result, text: asked.current.text });
     choose(0);
     if (!result.isIncomplete) return;
     // What is still being read may be there soon.
@@ -75,8 +76,14 @@ export function useCompletion({ box, completed, onText, onChip }: Wanted): Compl
   const pick = (row: CompletionRow) => {
     const area = box.current;
     if (!area || !found) return;
-    const end = area.selectionStart;
-    area.setRangeText(`${row.insert} `, end - found.word.length, end, "end");
+    // The cursor may have moved since, or more have been typed.
+    const { text, word } = found;
+    const now = before(area);
+    if (!now.startsWith(text)) {
+      close();
+      return;
+    }
+    area.setRangeText(`${row.insert} `, text.length - word.length, now.length, "end");
     close();
     onText(area.value);
     if (row.part) onChip(chipOf(row));

@@ -95,7 +95,11 @@ export function Composer({ known, keep }: Props) {
         onGone={() => box.current?.focus()}
       />
       <div class="composer" onFocusOut={stopping.calm}>
-        <Queue queue={session.queue} onGone={() => box.current?.focus()} />
+        <Queue
+          sessionId={session.sessionId}
+          queue={session.queue}
+          onGone={() => box.current?.focus()}
+        />
         <p class="hint" role="status">
           {stopping.hint}
         </p>

@@ -133,7 +133,7 @@ export function moved(drafts: Drafts, id: number, placeOf: number): Drafts {
   return { ...drafts, unsent: [...others.slice(0, to), row, ...others.slice(to)] };
 }
 
-/** The name of an answer's field: `note`, `amend` or `answer`. */
+/** The name of an answer's field: `note`, `amend`, `answer`, or `queued` for a waiting prompt. */
 export function answerName(sessionId: string, id: string, field: string): string {
   return JSON.stringify([sessionId, id, field]);
 }
@@ -151,9 +151,11 @@ export function answered(drafts: Drafts, session: string, id: string, text: stri
 }
 
 const SETTLED = t("It was settled before you sent this.");
+const SENT = t("It was sent before you changed it.");
 
 /**
- * The drafts after some approvals and questions were settled, as these updates say.
+ * The drafts after some approvals and questions were settled, and waiting prompts sent, as these
+ * updates say.
  *
  * Words that were written for one and are not what it was settled with become an unsent prompt.
  */
@@ -163,6 +165,7 @@ export function settled(drafts: Drafts, session: State, updates: readonly Update
   const waiting = new Set([
     ...session.approvals.map((one) => one.approvalId),
     ...session.questions.map((one) => one.questionId),
+    ...session.queue.map((one) => one.id),
   ]);
   let now = drafts;
   for (const [name, text] of written) {
@@ -172,7 +175,7 @@ export function settled(drafts: Drafts, session: State, updates: readonly Update
     // Changed arguments are no words to the model.
     if (field === "amend" || !text.trim()) continue;
     if (updates.some((one) => words(one, id) === text.trim())) continue;
-    now = unsent(now, sessionId, text, SETTLED);
+    now = unsent(now, sessionId, text, field === "queued" ? SENT : SETTLED);
   }
   return now;
 }

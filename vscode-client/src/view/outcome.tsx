@@ -77,7 +77,11 @@ function Line({ item, isLast }: { item: EndItem; isLast: boolean }) {
         <Icon name={isDone ? "pass" : "circleSlash"} class={isDone ? "good" : ""} />
         <span class="verb">{localized(item.title)}</span>
         {!isDone && isLast && (
-          <button type="button" class="secondary" onClick={() => post(GO_ON)}>
+          <button
+            type="button"
+            class="secondary"
+            onClick={({ detail }) => isFirst(detail) && post(GO_ON)}
+          >
             {NAMES.go_on}
           </button>
         )}
@@ -87,6 +91,9 @@ function Line({ item, isLast }: { item: EndItem; isLast: boolean }) {
     </>
   );
 }
+
+/** Says whether a click is no second one of a double click, which would send twice. */
+const isFirst = (clicks: number) => clicks < 2;
 
 const GO_ON = { type: "prompt", text: t("Go on."), whenBusy: "steer" } as const;
 
@@ -138,7 +145,7 @@ function Card({ item, isLast }: { item: EndItem; isLast: boolean }) {
               key={action}
               type="button"
               class={index === 0 ? "primary" : "secondary"}
-              onClick={() => act(action)}
+              onClick={({ detail }) => isFirst(detail) && act(action)}
             >
               {NAMES[action]}
             </button>

@@ -3,18 +3,20 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Queued } from "../fold/state";
 import { t } from "../l10n";
 import type { QueuedChange } from "../messages";
-import { usePost } from "./context";
+import { useKeptText, usePost } from "./context";
+import { answerName } from "./drafts";
 import { Tool } from "./unsent";
 
 const MAX_ROWS = 5;
 
 interface Props {
+  sessionId: string;
   queue: readonly Queued[];
   /** A row is gone: the cursor goes back to the prompt. */
   onGone: () => void;
 }
 
-export function Queue({ queue, onGone }: Props) {
+export function Queue({ sessionId, queue, onGone }: Props) {
   const list = useRef<HTMLUListElement>(null);
   /** The control that was used to move a row, to keep the focus on it. */
   const mover = useRef("");
@@ -31,6 +33,7 @@ export function Queue({ queue, onGone }: Props) {
         <Row
           key={row.id || index}
           row={row}
+          draftName={answerName(sessionId, row.id, "queued")}
           number={index + 1}
           previous={queue[index - 1] ?? null}
           next={queue[index + 1] ? (queue[index + 2]?.id ?? "") : null}
@@ -46,6 +49,8 @@ export function Queue({ queue, onGone }: Props) {
 
 interface RowProps {
   row: Queued;
+  /** Where other words are kept that the user has begun to give it. */
+  draftName: string;
   number: number;
   /** Null: it is the first. */
   previous: Queued | null;
@@ -56,9 +61,10 @@ interface RowProps {
   onGone: () => void;
 }
 
-function Row({ row, number, previous, next, onMove, onGone }: RowProps) {
+function Row({ row, draftName, number, previous, next, onMove, onGone }: RowProps) {
   const post = usePost();
-  const [draft, setDraft] = useState<string | null>(null);
+  const [draft, write] = useKeptText(draftName);
+  const [isOpen, setOpen] = useState(draft !== "");
   const { id: promptId, text, whenBusy } = row;
   const isSteer = whenBusy === "steer";
   const change = (what: Omit<QueuedChange, "promptId">) =>
@@ -68,17 +74,27 @@ function Row({ row, number, previous, next, onMove, onGone }: RowProps) {
     onMove(control);
     change({ before });
   };
-  if (draft !== null) {
+  if (isOpen) {
     const close = () => {
-      setDraft(null);
+      setOpen(false);
+      write("");
       onGone();
     };
-    const save = () => {
-      const words = draft.trim();
+    const save = (field: string) => {
+      const words = field.trim();
       if (words && words !== text) change({ text: words });
       close();
     };
-    return <Edited number={number} draft={draft} onText={setDraft} onSave={save} onLeave={close} />;
+    return (
+      <Edited
+        number={number}
+        draft={draft || text}
+        // No text is no draft, so an empty field is kept as a blank.
+        onText={(words) => write(words === text ? "" : words || " ")}
+        onSave={save}
+        onLeave={close}
+      />
+    );
   }
   return (
     <li data-prompt={promptId}>
@@ -92,7 +108,7 @@ function Row({ row, number, previous, next, onMove, onGone }: RowProps) {
             icon="edit"
             name={t("Edit waiting prompt {0}", number)}
             class="edit"
-            onClick={() => setDraft(text)}
+            onClick={() => setOpen(true)}
           />
           <Tool
             icon="chevronUp"
@@ -135,7 +151,7 @@ interface EditedProps {
   number: number;
   draft: string;
   onText: (text: string) => void;
-  onSave: () => void;
+  onSave: (text: string) => void;
   onLeave: () => void;
 }
 
@@ -156,7 +172,8 @@ function Edited({ number, draft, onText, onSave, onLeave }: EditedProps) {
           if (!isSave && event.key !== "Escape") return;
           event.preventDefault();
           event.stopPropagation();
-          if (isSave) onSave();
+          // The newest words may not be drawn yet.
+          if (isSave) onSave(event.currentTarget.value);
           else onLeave();
         }}
       />
@@ -164,7 +181,7 @@ function Edited({ number, draft, onText, onSave, onLeave }: EditedProps) {
         <button type="button" class="secondary" onClick={onLeave}>
           {t("Cancel")}
         </button>
-        <button type="button" disabled={!draft.trim()} onClick={onSave}>
+        <button type="button" disabled={!draft.trim()} onClick={() => onSave(draft)}>
           {t("Save")}
         </button>
       </div>

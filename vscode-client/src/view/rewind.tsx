@@ -19,6 +19,8 @@ export interface Rewinding {
   /** What is to follow; null: nobody has asked. */
   then: Then | null;
   isBusy: boolean;
+  /** It was sent, and nothing has gone wrong with it. */
+  isSent: boolean;
   /** The first turn from there on that changed files; null: none did. */
   filesTurnId: string | null;
   /** What bringing files back would come to; null: not known yet. */
@@ -40,6 +42,9 @@ export function useRewinding(turnId: string | null): Rewinding {
   /** What had been told before somebody asked. */
   const [old, setOld] = useState(told);
   const [before, setBefore] = useState(notRewound);
+  /** What had gone wrong when it was sent; a failure since then lets it be sent again. */
+  const [sent, setSent] = useState<{ before: typeof notRewound } | null>(null);
+  const isSent = sent !== null && sent.before === notRewound;
   const isOpen = then !== null;
   useEffect(() => {
     if (!isOpen || isBusy || filesTurnId === null) return;
@@ -52,17 +57,20 @@ export function useRewinding(turnId: string | null): Rewinding {
     isOffered: sessionId !== "" && turnId !== null,
     then,
     isBusy,
+    isSent,
     filesTurnId,
     files: told && told !== old ? told : null,
     problem: failure?.turnId === turnId ? failure.problem : "",
     ask: (next) => {
       setBefore(notRewound);
+      setSent(null);
       setThen(next);
     },
     stop: () => post({ type: "stop" }),
     go: (withFiles, isOtherModel) => {
-      if (!then || turnId === null) return;
+      if (!then || turnId === null || isSent) return;
       setBefore(notRewound);
+      setSent({ before: notRewound });
       post({
         type: "rewind",
         sessionId,
@@ -148,7 +156,11 @@ function Card({ rewinding, then }: { rewinding: Rewinding; then: Then }) {
   useEffect(() => {
     box.current?.focus();
     box.current?.scrollIntoView({ block: "nearest" });
-  }, [then, isBusy]);
+  }, [then]);
+  useEffect(() => {
+    // Who writes elsewhere keeps the focus.
+    if (box.current?.contains(document.activeElement)) box.current.focus();
+  }, [isBusy]);
   const heading = then === "edit" ? t("Edit this prompt") : t("Try this prompt again");
   return (
     // It has the focus when it opens, and Escape leaves it from any of its buttons.
@@ -202,13 +214,14 @@ function Cancel({ onClick }: { onClick: () => void }) {
 
 /** What goes back, and the yes to it. */
 function Choice({ rewinding, then }: { rewinding: Rewinding; then: Then }) {
-  const { filesTurnId, files, go, close } = rewinding;
+  const { filesTurnId, files, isSent, go, close } = rewinding;
   const [wantsFiles, setWantsFiles] = useState(true);
   /** Nobody says yes to what they cannot see yet. */
   const isLooking = filesTurnId !== null && files === null;
+  const isOff = isLooking || isSent;
   const goesBack = files?.is === "foreseen" && files.files.some((one) => one.status === "done");
   const begin = (isOtherModel: boolean) => {
-    if (!isLooking) go(wantsFiles && goesBack, isOtherModel);
+    if (!isOff) go(wantsFiles && goesBack, isOtherModel);
   };
   return (
     <>
@@ -220,21 +233,11 @@ function Choice({ rewinding, then }: { rewinding: Rewinding; then: Then }) {
       {isLooking && <p class="dim">{t("Looking at the files")}</p>}
       {files && <Files files={files} isWanted={wantsFiles} onWanted={setWantsFiles} />}
       <div class="buttons">
-        <button
-          type="button"
-          class="primary"
-          aria-disabled={isLooking}
-          onClick={() => begin(false)}
-        >
+        <button type="button" class="primary" aria-disabled={isOff} onClick={() => begin(false)}>
           {then === "edit" ? t("Edit") : t("Try Again")}
         </button>
         {then === "retry" && (
-          <button
-            type="button"
-            class="secondary"
-            aria-disabled={isLooking}
-            onClick={() => begin(true)}
-          >
+          <button type="button" class="secondary" aria-disabled={isOff} onClick={() => begin(true)}>
             {t("With Another Model…")}
           </button>
         )}

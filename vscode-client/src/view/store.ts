@@ -113,18 +113,21 @@ function told(known: Known, said: ToPanel): Known {
   switch (said.type) {
     case "server":
       return { ...known, server: said.server };
-    case "snapshot":
+    case "snapshot": {
+      // What cards of this session were told still holds: nobody asks for it again.
+      const isSame = said.snapshot.session.sessionId === known.session.sessionId;
       return {
         ...withSession(known, fromSnapshot(said.snapshot), said.snapshot.updates),
-        origin: said.snapshot.session.sessionId === known.session.sessionId ? known.origin : null,
+        origin: isSame ? known.origin : null,
         isLoaded: true,
         refused: null,
         unsettled: {},
         decided: [],
-        restores: {},
+        restores: isSame ? known.restores : {},
         context: null,
-        transcripts: {},
+        transcripts: isSame ? known.transcripts : {},
       };
+    }
     case "refused":
       return { ...known, refused: said.problem };
     case "updates":
