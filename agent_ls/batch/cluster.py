@@ -20,6 +20,7 @@ RESOURCE = "agent"
 """Workers offer this, one for each task that they run at once."""
 _CONNECT_S = 30
 _KEEP_S = 5.0
+_GONE = ("failed", "closed")
 _CONFIG = {
     # A worker that died is told to nobody else: the store says what may run again.
     "distributed.scheduler.allowed-failures": 0,
@@ -169,4 +170,8 @@ async def _keep_workers(cluster: Any, jobs: int) -> None:
     """Start workers that Dask gave up, as it does when one dies while it starts."""
     while True:
         await asyncio.sleep(_KEEP_S)
+        # One that never came up stays in Dask's list, so that no other takes its place.
+        for name, worker in list(cluster.workers.items()):
+            if worker.status.name in _GONE:
+                del cluster.workers[name]
         cluster.scale(jobs)
