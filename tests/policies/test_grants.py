@@ -112,7 +112,9 @@ async def test_a_change_to_what_commands_run_ends_the_yes_to_them(
         pytest.param("run_command{outside the sandbox}:./deploy.sh now", True, id="a-script"),
         pytest.param("run_command{outside the sandbox}[lib]:sh run.sh", True, id="in-a-folder"),
         pytest.param("run_command{outside the sandbox}:cd x; npm test", True, id="a-runner"),
-        pytest.param("run_command{outside the sandbox}:git push", True, id="git-whose-hooks-run-it"),
+        pytest.param(
+            "run_command{outside the sandbox}:git push", True, id="git-whose-hooks-run-it"
+        ),
         pytest.param("run_command:./deploy.sh now", False, id="inside-the-sandbox"),
     ],
 )
