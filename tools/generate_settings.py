@@ -113,25 +113,24 @@ One setting, and how it is written:
 | command line | `--set policies.step_limit.max_steps=20` |
 
 `AGENT_LS_MODEL`, `AGENT_LS_MODE`, `AGENT_LS_STORE_URL`, `AGENT_LS_API_BASE` and `AGENT_LS_SANDBOX`
-are short names. A variable `AGENT_LS_…` that is
-neither one of these, nor `AGENT_LS_API_KEY` or `AGENT_LS_PROFILE`, nor the long name of a setting, is
-named in a warning and ignored. Lists and tables go into a file: a variable and `--set` take one value,
-and for `rules.*` one rule.
+are short names. A variable `AGENT_LS_…` that is neither one of these, nor `AGENT_LS_API_KEY` or
+`AGENT_LS_PROFILE`, nor the long name of a setting, is named in a warning and ignored.
+Lists and tables go into a file: a variable and `--set` take one value, and for `rules.*` one rule.
 
 ## Profiles
 
 A profile is a table `[profiles.NAME]` in your `config.toml` that holds any of these settings.
 `profile = "NAME"` there, `AGENT_LS_PROFILE` or `--profile NAME` lays it over the rest of that file;
-its rules are added to yours. `profile` in what an editor sends (section `agent-ls`) does so, too, but then only what an
-editor may set counts. A workspace can neither choose nor define one.
+its rules are added to yours. `profile` in what an editor sends (section `agent-ls`) does so, too,
+but then only what an editor may set counts. A workspace can neither choose nor define one.
 
 ## What a folder may not set
 
 What comes from a workspace or an editor may have been written by a repository.
 So `provider`, `telemetry`, `checkers`, `hooks`, `mcp`, `sandbox`, `profile`, `store_url`,
-`claude_home` and `rules.allow` are never taken from there, nor are `mode = "auto"` and `policies.mask_secrets`, and
-before you trust the folder (command `agent-ls.trust`) its settings may only make the agent more
-careful.
+`claude_home` and `rules.allow` are never taken from there, nor are `mode = "auto"` and
+`policies.mask_secrets`, and before you trust the folder (command `agent-ls.trust`) its settings may
+only make the agent more careful.
 """
 _TABLE = "\n| setting | values | default | example | meaning |\n|---|---|---|---|---|\n"
 
