@@ -14,7 +14,7 @@ from agent_ls.domain import events as ev
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
-from agent_ls.session.forking import forked
+from agent_ls.session.forking import fork_journal
 from agent_ls.store.batch_queue import Batch, BatchQueue, Claim, NewTask, TaskState
 from agent_ls.store.sql_store import SqlStore
 
@@ -52,7 +52,7 @@ def journal(
 async def place_with_costs(store: SqlStore, place: str) -> str:
     first = journal("ses_1", "ann", "/srv/shop", _DAY_1, "openai/a", 1.0)
     await store.append(first, durable=True)
-    await store.append(forked(first, "ses_2", len(first)), durable=True)
+    await store.append(fork_journal(first, "ses_2", len(first)), durable=True)
     await store.append(
         journal("ses_3", "bob", "/srv/some place", _DAY_2, "openai/b", 0.25), durable=True
     )
