@@ -147,7 +147,7 @@ class _ScreenDesk:
         self._ended = ended
         self._pressed: asyncio.Queue[str] = asyncio.Queue()
         face = Face(screen)
-        self.say, self.show_diff = face.say, face.show_diff
+        self.say, self.show_diff = face.say, partial(face.show_diff, is_titled=True)
         keys = {one: partial(self._pressed.put_nowait, one) for one in _KEYS}
         rows = list(_KEYS.items())
         panel = face.painter.rows

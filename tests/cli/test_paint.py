@@ -107,7 +107,9 @@ def test_lines_that_look_like_a_diffs_head_stay_lines() -> None:
 
 def test_a_long_diff_says_how_much_is_left_out() -> None:
     diff = diff_to_read(None, "".join(f"{number}\n" for number in range(100)), "long.txt")
-    assert "… 60 more lines; /diff shows all" in plain(Painter().diff(diff, 60, most_rows=40))
+    assert "… 60 more lines; /diff shows all" in plain(
+        Painter().diff(diff, 60, most_rows=40, is_titled=True)
+    )
     assert not is_diff("just words\n--- and a rule\n")
 
 

@@ -123,7 +123,7 @@ class ScreenAnswers:
         head = self._painter.words(f"Allow? {title}", columns, "bold yellow")
         self._screen.print(f"\n{head}")
         if request.preview.kind in _CHANGES and is_diff(payload):
-            self._screen.print(self._painter.diff(payload, columns))
+            self._screen.print(self._painter.diff(payload, columns, is_titled=True))
         elif payload:
             self._say(payload)
         self._say(request.reason, "dim")

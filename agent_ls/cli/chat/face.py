@@ -42,9 +42,10 @@ class Face:
         """Print a text in Markdown."""
         self.screen.print("\n" + self.painter.markdown(text, self.screen.columns))
 
-    def show_diff(self, text: str) -> None:
-        """Print a diff."""
-        self.screen.print(self.painter.diff(text, self.screen.columns))
+    def show_diff(self, text: str, *, is_titled: bool = False) -> None:
+        """Print a diff; ``is_titled``: what stands above it names its file."""
+        drawn = self.painter.diff(text, self.screen.columns, is_titled=is_titled)
+        self.screen.print(drawn if is_titled else f"\n{drawn}")
 
     def leave(self) -> None:
         """End the screen."""

@@ -130,10 +130,13 @@ class Painter:
         lines = text.rstrip("\n").split("\n")[-most_lines:]
         return [self.line(f"  {one}", columns, style) for one in lines if one.strip()]
 
-    def diff(self, text: str, columns: int, *, most_rows: int = 0) -> str:
-        """Return a unified diff with line numbers and colours; ``most_rows`` 0 shows all of it."""
+    def diff(self, text: str, columns: int, *, most_rows: int = 0, is_titled: bool = False) -> str:
+        """Return a unified diff with line numbers and colours; ``most_rows`` 0 shows all of it.
+
+        ``is_titled``: what stands above it names its file, if it is about one.
+        """
         rows = list(rows_of(text))
-        if sum(one.kind == "file" for one in rows) == 1:
+        if is_titled and sum(one.kind == "file" for one in rows) == 1:
             rows = [one for one in rows if one.kind != "file"]
         left = 0
         if most_rows and len(rows) > most_rows:

@@ -275,7 +275,9 @@ class SessionView:
         if (before, after) != (None, None):
             text = diff_to_read(before, after, event.path)
             columns = self._screen.columns
-            self._screen.print(self._painter.diff(text, columns, most_rows=_MOST_DIFF_ROWS))
+            self._screen.print(
+                self._painter.diff(text, columns, most_rows=_MOST_DIFF_ROWS, is_titled=True)
+            )
 
     async def _text_of(self, digest: str | None) -> str | None:
         if digest is None:
