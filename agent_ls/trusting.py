@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from agent_ls.checkers.programs import has_typescript
 from agent_ls.domain.commands import CustomCommand
+from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.sentences import counted
 from agent_ls.extension.agent_kinds import BUILT_IN, found_kinds
 from agent_ls.extension.claude_home import claude_home
@@ -53,7 +55,11 @@ async def switched_on(
 
     ``settings`` are those in force; ``editor`` are the editor's settings, which a folder may hold.
     """
-    files = await DiskWorkspace((Root(folder.name, folder, is_trusted=True),)).files(".")
+    files: Sequence[str] = ()
+    with suppress(WorkspaceError):
+        real = await asyncio.to_thread(folder.resolve)
+        root = Root(folder.name, real, is_trusted=True)
+        files = await DiskWorkspace((root,)).files(".")
     return await asyncio.to_thread(_switched_on, folder, settings, editor or {}, files)
 
 

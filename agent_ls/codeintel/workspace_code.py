@@ -30,7 +30,7 @@ from agent_ls.domain.symbols import (
 )
 from agent_ls.loop.ports.approval import Rules
 from agent_ls.loop.ports.workspace import Listed, Workspace
-from agent_ls.safety.unread import unread_files
+from agent_ls.safety.unread import unread_below
 from agent_ls.syntax.faults import new_faults
 from agent_ls.syntax.languages import language_of
 from agent_ls.syntax.outline import has_outline, outline_of
@@ -215,10 +215,8 @@ class WorkspaceCode:
         unsaved = {file.path: file.text for file in await workspace.dirty()}
         if some is not None:
             files = Listed(sorted({*some, *self._below(below, unsaved)}))
-        kept = await asyncio.to_thread(
-            unread_files, (*files, *unsaved), below, workspace, self._rules
-        )
-        if kept:
+        unread = await asyncio.to_thread(unread_below, below, workspace, self._rules)
+        if kept := await asyncio.to_thread(unread.among, (*files, *unsaved)):
             files = Listed((one for one in files if one not in kept), is_cut=files.is_cut)
             unsaved = {path: text for path, text in unsaved.items() if path not in kept}
         answer = await self._worker.ask(
@@ -235,6 +233,8 @@ class WorkspaceCode:
             }
         )
         gaps = [files.gap] if files.gap else []
+        if kept:
+            gaps.append("files that a rule of the user is about were left out")
         if left := answer["left"]:
             read = answer["read"]
             which = "files of code" if some is None else "files of code that hold the name"

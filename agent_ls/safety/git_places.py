@@ -75,7 +75,7 @@ def git_led_to(folder: Path, top: Path) -> Iterator[Path]:
     links = [hooks, *(hooks.iterdir() if hooks.is_dir() else ())]
     yield from (real_path(one) for one in links if one.is_symlink())
     settings, at = [folder / "config", folder / "config.worktree"], 0
-    while at < len(settings) <= _MAX_INCLUDED:
+    while at < min(len(settings), _MAX_INCLUDED):
         for found in _LEADING.finditer(_text(settings[at], _MAX_SETTINGS_BYTES)):
             # Hooks are looked for from the top, settings from the file that includes them.
             are_hooks = found[1].lower() == "hookspath"

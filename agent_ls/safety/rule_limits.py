@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import filterfalse, islice
 from pathlib import Path
@@ -119,12 +119,21 @@ class FileRules:
 
     def kinds(self, path: str, root: str) -> frozenset[str]:
         """Return what covers a file, or a folder as a whole, that is below a workspace folder."""
+        return self._kinds(path, root, Limit.holds)
+
+    def about_all(self, path: str, root: str) -> frozenset[str]:
+        """Return what is about a file or a folder, as a call's guards judge its path."""
+        return self._kinds(path, root, Limit.covers)
+
+    def _kinds(
+        self, path: str, root: str, is_about: Callable[[Limit, set[str], set[str]], bool]
+    ) -> frozenset[str]:
         if not self.rules:
             return frozenset()
         names = names_of(Path(path).relative_to(root).parts or ("_",))
         absolute = names_of(Path(path).parts[1:])
         pairs = zip(self.rules, self.limits, strict=True)
-        return frozenset(kind for (kind, _), limit in pairs if limit.holds(names, absolute))
+        return frozenset(kind for (kind, _), limit in pairs if is_about(limit, names, absolute))
 
     def beyond(self, kinds: Collection[str]) -> Iterator[Path]:
         """Yield the existing places beyond the workspace that rules of these kinds cover."""

@@ -39,7 +39,7 @@ def stale_grants(
     ended = {
         rule: {path for path in any_of if changed[path] > given[rule]}
         for rule in commands
-        if (any_of := changed if _OUTSIDE.match(rule) else steering)
+        if (any_of := changed if is_for_outside(rule) else steering)
     }
     stale = tuple(sorted(rule for rule, paths in ended.items() if paths))
     if not stale:
@@ -49,6 +49,11 @@ def stale_grants(
     rest = f" and {len(causes) - _MAX_NAMED} more" if len(causes) > _MAX_NAMED else ""
     why = f"{names}{rest} was changed, and commands may run it."
     return GrantsRevoked(grants=stale, why=why)
+
+
+def is_for_outside(rule: str) -> bool:
+    """Say whether a grant is for a command outside the sandbox."""
+    return _OUTSIDE.match(rule) is not None
 
 
 def steers_commands(path: str, roots: Sequence[Root]) -> bool:

@@ -76,6 +76,8 @@ def _said(kind: str, body: dict[str, Any]) -> tuple[Literal["user", "agent"], st
 
 def _index_in(text: str, folded_index: int) -> int:
     """Return where a text has what its folded form has there: folding makes two letters of "ß"."""
+    if text.isascii():
+        return folded_index
     ends = list(accumulate(len(letter.casefold()) for letter in text))
     return bisect_right(ends, folded_index)
 

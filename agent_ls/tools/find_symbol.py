@@ -15,7 +15,7 @@ from agent_ls.loop.ports.approval import Rules
 from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.safety.text import cleaned, visible_line
-from agent_ls.safety.unread import unread_files
+from agent_ls.safety.unread import unread_below
 from agent_ls.tools.arguments import Arguments
 from agent_ls.tools.plain_tool import PlainTool
 
@@ -57,8 +57,7 @@ class FindSymbol(PlainTool):
     async def run(self, arguments: FindSymbolArguments, context: ToolContext) -> ToolOutput:
         """Return one line for each definition: place, name, declaration."""
         found = await self.code.find(arguments.name, self.options.max_found + 1)
-        paths = {one.path for one in found}
-        unread = await asyncio.to_thread(unread_files, paths, ".", self.workspace, self.rules)
+        unread = await asyncio.to_thread(unread_below, ".", self.workspace, self.rules)
         shown = [one for one in found[: self.options.max_found] if one.path not in unread]
         lines = [
             f"{visible_line(one.path)}:{one.line}: {one.qualified}: {cleaned(one.signature)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,7 +25,7 @@ from agent_ls.safety.control_files import has_secret_name, judge_read
 from agent_ls.safety.path_patterns import PathPattern, is_plain
 from agent_ls.safety.ripgrep import RULES_FILES, find_ripgrep, has_rules_between
 from agent_ls.safety.text import cleaned, visible_line
-from agent_ls.safety.unread import unread_files
+from agent_ls.safety.unread import Unread, unread_below
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.notebook_search import OTHER_FILES, InCells, notebooks_below, search_cells
 from agent_ls.tools.patterns import read_pattern, why_nothing
@@ -62,8 +62,6 @@ _MANY_OTHERS = (
 class _Walk:
     """The files on disk to search; their paths are relative to ``root``."""
 
-    top: str
-    """Where to search, in the model's words."""
     root: Path
     below: str
     is_file: bool
@@ -164,9 +162,12 @@ class Grep(PlainTool):
             # With several folders, the top means all that exist.
             tops = [one.name for one in roots if await asyncio.to_thread(one.path.is_dir)]
         for top in tops:
-            walk = await self._walk(query, top)
+            unread = await asyncio.to_thread(unread_below, top, self.workspace, self.rules)
+            walk = await self._walk(query, top, unread)
             texts = self._buffers_below(query, top, buffers)
-            for name in await asyncio.to_thread(self._asked_about, texts.keys() - {top}, top):
+            others = texts.keys() - {top}
+            asked = await asyncio.to_thread(self._asked_about, others)
+            for name in unread.among(others).union(asked):
                 del texts[name]
             # One limit for all walks: where rules are many, each walk takes seconds to read them.
             least_s = query.limit_s * _LEAST_PART
@@ -184,11 +185,12 @@ class Grep(PlainTool):
             hits += [hit for hit in on_disk.hits if hit.path not in buffers]
             hits += in_buffers.hits + in_cells.hits
             notes |= dict.fromkeys((*on_disk.notes, *in_buffers.notes, *in_cells.notes))
+            notes |= dict.fromkeys(_left_out(sorted(unread.met)))
             if on_disk.is_late or in_cells.is_late:
                 notes |= dict.fromkeys(await asyncio.to_thread(_many_rules, walk.root))
         return hits, list(notes)
 
-    async def _walk(self, query: Query, top: str) -> _Walk:
+    async def _walk(self, query: Query, top: str, unread: Unread) -> _Walk:
         """Return the files to search below a path, without secrets. Errors: ``ToolError``."""
         root, place = self.workspace.locate(top)
         if not await asyncio.to_thread(place.exists):
@@ -210,12 +212,12 @@ class Grep(PlainTool):
             if listed is not None and name not in listed:
                 return False
             # Reading a file of secrets needs approval, so a search over many files skips it.
-            return is_file or not has_secret_name(path.split("/"))
+            return is_file or not (has_secret_name(path.split("/")) or name in unread)
 
         tracked = [] if is_file else await self.workspace.tracked_though_excluded(top)
         # A folder that is named is walked though a rule excludes it, with the tracked files in it.
         more = tuple(one for one in map(self._place, tracked[:_MAX_TRACKED]) if one)
-        return _Walk(top, root.path, below, is_file, wanted, more)
+        return _Walk(root.path, below, is_file, wanted, more)
 
     async def _search_notebooks(
         self, query: Query, program: str, walk: _Walk, buffers: Iterable[str]
@@ -232,7 +234,7 @@ class Grep(PlainTool):
                 *(query, program, walk.root, walk.below, wanted), more=walk.more
             )
             names |= {self._named(hit, walk.root).path for hit in found.hits}
-        asked = [] if walk.is_file else await asyncio.to_thread(self._asked_about, names, walk.top)
+        asked = [] if walk.is_file else await asyncio.to_thread(self._asked_about, names)
         cells = await search_cells(query, program, sorted(names.difference(asked)), self.workspace)
         notes = (*found.notes, *cells.notes, *_left_out(asked))
         return replace(cells, notes=notes, is_late=found.is_late)
@@ -261,12 +263,12 @@ class Grep(PlainTool):
             others = await files_in_other_encodings(
                 *(looking, program, walk.root, walk.below, wanted), more=more
             )
-            hits += await self._search_others(query, program, walk, others)
+            hits += await self._search_others(query, program, walk.root, others)
             if len(others) > _MAX_OTHERS:
                 found = replace(found, notes=(*found.notes, _MANY_OTHERS))
         if walk.is_file:
             return replace(found, hits=hits)
-        asked = await asyncio.to_thread(self._asked_about, {hit.path for hit in hits}, walk.top)
+        asked = await asyncio.to_thread(self._asked_about, {hit.path for hit in hits})
         hits = [hit for hit in hits if hit.path not in asked]
         return replace(found, hits=hits, notes=(*found.notes, *_left_out(asked)))
 
@@ -280,13 +282,13 @@ class Grep(PlainTool):
         return replace(hit, path=self.workspace.shown(root / hit.path) or hit.path)
 
     async def _search_others(
-        self, query: Query, program: str, walk: _Walk, paths: Sequence[str]
+        self, query: Query, program: str, root: Path, paths: Sequence[str]
     ) -> list[Hit]:
         """Return the hits in files that are not UTF-8, as far as their encoding is known."""
         texts: dict[str, str] = {}
         for path in paths[:_MAX_OTHERS]:
-            name = self.workspace.shown(walk.root / path) or path
-            if await asyncio.to_thread(self._asked_about, (name,), walk.top):
+            name = self.workspace.shown(root / path) or path
+            if await asyncio.to_thread(self._asked_about, (name,)):
                 continue
             with suppress(WorkspaceError):
                 texts[name] = (await self.workspace.read(name)).text
@@ -300,11 +302,10 @@ class Grep(PlainTool):
             return True
         return bool(await asyncio.to_thread(names.filter, files))
 
-    def _asked_about(self, names: Collection[str], top: str) -> list[str]:
-        """Return the files that need approval to be read, or that a rule of the user denies."""
+    def _asked_about(self, names: Iterable[str]) -> list[str]:
+        """Return the files that need approval to be read, such as hard links."""
         roots = self.workspace.roots
-        asked = {one for one in names if not isinstance(judge_read(one, roots), Allow)}
-        return sorted(asked | unread_files(names, top, self.workspace, self.rules))
+        return sorted(one for one in names if not isinstance(judge_read(one, roots), Allow))
 
     def _buffers_below(self, query: Query, top: str, buffers: Mapping[str, str]) -> dict[str, str]:
         """Return the unsaved texts to search, by path."""

@@ -18,7 +18,7 @@ from agent_ls.loop.ports.approval import Rules
 from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.safety.text import cleaned, visible_line
-from agent_ls.safety.unread import unread_files
+from agent_ls.safety.unread import unread_below
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.plain_tool import PlainTool
 
@@ -63,7 +63,7 @@ class References(PlainTool):
         name = _last_part(arguments.name)
         if arguments.new_name:
             changes = await self.code.renamed(name, arguments.path, arguments.new_name)
-            if unread := await self._unread(changes, "."):
+            if unread := await self._unread(changes, ".") - {arguments.path}:
                 raise ToolError(
                     f"{visible_line(min(unread))} uses {name}, and a rule of the user is about "
                     "reading it. Rename it without this file, or ask the user."
@@ -92,7 +92,8 @@ class References(PlainTool):
 
     async def _unread(self, paths: Iterable[str], below: str) -> set[str]:
         """Return the files that a rule of the user keeps from being read."""
-        return await asyncio.to_thread(unread_files, paths, below, self.workspace, self.rules)
+        found = await asyncio.to_thread(unread_below, below, self.workspace, self.rules)
+        return found.among(paths)
 
 
 def _last_part(name: str) -> str:

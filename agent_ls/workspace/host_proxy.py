@@ -57,7 +57,6 @@ class _Request:
 
 async def resolve_host(host: str) -> Sequence[str]:
     """Return the addresses of a name. Errors: ``OSError``."""
-    """Return the addresses of a name. Errors: ``OSError``."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))

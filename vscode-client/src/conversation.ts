@@ -296,9 +296,11 @@ export class Conversation implements vscode.Disposable {
     this.#setLives(followLives(this.#lives, params));
     if (this.#isAsking) return;
     if (params.sessionId !== this.#state.sessionId) {
-      // Work that began before the last window's session was opened is what is to be seen.
-      if (!this.#state.sessionId) this.#restored ??= Promise.resolve();
-      if (params.updates.some((one) => BEGINNINGS.has(one.sessionUpdate))) void this.refresh();
+      if (params.updates.some((one) => BEGINNINGS.has(one.sessionUpdate))) {
+        // Work that began before the last window's session was opened is what is to be seen.
+        if (!this.#state.sessionId) this.#restored ??= Promise.resolve();
+        void this.refresh();
+      }
       return;
     }
     const state = follow(this.#state, params);

@@ -23,16 +23,20 @@ export async function openPlace(address: string, line: number | null): Promise<v
 export async function follow(href: string): Promise<void> {
   if (/^(https?|mailto):/i.test(href)) return visit(href);
   const [whole = "", fragment = ""] = href.split("#", 2);
-  // As models name a place: path:line, or path:line:column.
-  const [, path = whole, number] = /^(.*?):(\d+)(?::\d+)?$/.exec(whole) ?? [];
-  const place = await inWorkspace(path);
+  const { path, line } = named(whole, fragment);
+  const place = (await inWorkspace(whole)) ?? (await inWorkspace(path));
   if (!place) {
     return void vscode.window.showWarningMessage(
       vscode.l10n.t("This link leads nowhere in the workspace: {0}", href),
     );
   }
-  const line = /^L(\d+)/.exec(fragment)?.[1] ?? number;
   await openPlace(place.toString(), line ? Number(line) - 1 : null);
+}
+
+/** What a model names: `path#Lline`, `path:line`, `path:line:column` or `path:line-line`. */
+function named(whole: string, fragment: string): { path: string; line: string | undefined } {
+  const [, path = whole, number] = /^(.*?):([1-9]\d*)(?:[:-]\d+)?$/.exec(whole) ?? [];
+  return { path, line: /^L(\d+)/.exec(fragment)?.[1] ?? number };
 }
 
 async function visit(href: string): Promise<void> {

@@ -327,18 +327,20 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     }
   }
 
-  /** Prompts reach the server in the order in which they were sent. */
-  #prompt(prompt: Prompt, sessionId?: string): Promise<void> {
-    this.#sending = this.#sending.then(() => this.#send(prompt, sessionId));
-    return this.#sending;
+  /** Prompts reach the server in the order in which they were sent, for the session then shown. */
+  #prompt(prompt: Prompt, sessionId = this.#conversation.sessionId): Promise<void> {
+    const mine = this.#sending.then(() => this.#send(prompt, sessionId));
+    // One that fails holds up no other.
+    this.#sending = mine.catch(() => {});
+    return mine;
   }
 
   async #send(
     { text, whenBusy, chips = [], here: choice = "selection" }: Prompt,
-    given?: string,
+    shown: string | null,
   ): Promise<void> {
     await this.#conversation.ready();
-    const sessionId = given ?? this.#conversation.sessionId;
+    const sessionId = shown ?? this.#conversation.sessionId;
     try {
       const parts = this.#images.parts(chips);
       const params = { text, parts, sessionId, whenBusy, ...placed(choice) };
@@ -428,7 +430,11 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     const from = { sessionId, title: title(state) };
     try {
       const chosen = isOtherModel ? await chooseModel(this.#agent, state.model) : null;
-      if (chosen === undefined) return;
+      if (chosen === undefined) {
+        // The card may be used again.
+        this.#post({ type: "notRewound", turnId, problem: "" });
+        return;
+      }
       const parts = {
         agent: this.#agent,
         conversation: this.#conversation,

@@ -34,7 +34,7 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.Dispos
     this.#agent = agent;
     this.#listeners = [
       agent.onState(() => this.#soon()),
-      vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#texts.delete(uri.toString())),
+      vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#drop(uri.toString())),
       conversation.onSnapshot(() => this.#soon()),
       agent.onUpdate(({ updates }) => {
         if (updates.some((one) => CHANGING.has(one.sessionUpdate))) this.#soon();
@@ -195,6 +195,12 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.Dispos
   #after(turnId: string, path: string, { uri, after }: ReviewDiffResult): vscode.Uri {
     if (uri !== null && after !== null) return vscode.Uri.parse(uri);
     return this.#document(`${turnId}/after/${path}`, after);
+  }
+
+  /** Forget a text that nobody looks at; a change of language closes and opens a document, too. */
+  #drop(uri: string): void {
+    if (vscode.workspace.textDocuments.some((one) => one.uri.toString() === uri)) return;
+    this.#texts.delete(uri);
   }
 
   #document(name: string, text: string | null): vscode.Uri {

@@ -109,8 +109,6 @@ export class Server implements Agent, vscode.Disposable {
 
   /** Start it, or start it anew; never rejects: how it went is in the state. */
   restart(): Promise<void> {
-    // One that never comes up would hold up this start for good.
-    if (this.#state.is === "starting") this.#process?.child.kill();
     this.#queue = this.#queue.then(async () => {
       await this.#stop();
       this.#crashes = [];

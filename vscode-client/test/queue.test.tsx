@@ -91,7 +91,9 @@ test("words that were being changed are not lost when the prompt is sent, or the
   expect(area()?.value).toBe("Two, and more");
   await show(changed("pmt_2", { isDropped: true }));
   expect(area()).toBeNull();
-  expect(kept().unsent.map((one) => one.text)).toEqual(["Two, and more"]);
+  expect(kept().unsent.map((one) => [one.text, one.problem])).toEqual([
+    ["Two, and more", "It was taken back before you changed it."],
+  ]);
 });
 
 test("the queue is shown as the server says that it is now", async () => {

@@ -47,7 +47,8 @@ async def ask(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedCall | T
             # An approval given since the guards decided may cover it.
             _, now = await decide(planned, turn)
             if isinstance(now, Allow):
-                return replace(planned, consent=now.consent)
+                # Nobody has seen the call, whatever it needs no consent for now.
+                return replace(planned, consent="user" if now.consent == "user" else "mode")
         return await _ask(planned, verdict, turn)
 
 

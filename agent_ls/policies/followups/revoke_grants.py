@@ -13,7 +13,7 @@ from agent_ls.loop.extension_points import FollowUpOutcome, PlannedCall
 from agent_ls.loop.ports.approval import Rules
 from agent_ls.loop.ports.workspace import Root, Workspace
 from agent_ls.loop.state.view import TurnView
-from agent_ls.safety.stale_grants import stale_grants, steers_commands
+from agent_ls.safety.stale_grants import is_for_outside, stale_grants, steers_commands
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,18 @@ class RevokeGrants:
             return FollowUpOutcome(result)
         # Saved rules end only by this call: they may be younger than an earlier change.
         own = _is_changed_by(planned.call.id, view, roots)
-        return FollowUpOutcome(result, (revoked.model_copy(update={"for_good": own}),))
+        outside = tuple(one for one in revoked.grants if is_for_outside(one))
+        inside = tuple(one for one in revoked.grants if one not in outside)
+        # Those for outside the sandbox end with any change, and only for this session.
+        ended = ((inside, own), (outside, False))
+        return FollowUpOutcome(
+            result,
+            tuple(
+                revoked.model_copy(update={"grants": grants, "for_good": for_good})
+                for grants, for_good in ended
+                if grants
+            ),
+        )
 
 
 def _is_changed_by(call_id: str, view: TurnView, roots: Sequence[Root]) -> bool:

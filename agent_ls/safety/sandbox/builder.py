@@ -28,9 +28,10 @@ from agent_ls.loop.ports.commands import Bounds
 from agent_ls.loop.shielding import settled
 from agent_ls.processes.compiled import compiled
 from agent_ls.safety.git_made import is_made_by_git, work_trees
-from agent_ls.safety.git_places import Repositories, data_folder, git_led_to, git_steering
+from agent_ls.safety.git_places import Repositories, data_folder, git_led_to, git_steering, top_of
 from agent_ls.safety.made_files import close_watch, made_files, open_watch
 from agent_ls.safety.own_places import own_folders
+from agent_ls.safety.paths import real_path
 from agent_ls.safety.rule_limits import FileRules
 from agent_ls.safety.sandbox.confinement import Confinement, Sandbox, Wrapped
 from agent_ls.safety.sandbox.hard_links import linked_elsewhere, names_beside, other_names
@@ -397,11 +398,12 @@ def _besides_work_trees(
     Changes there are looked for when the command ends.
     """
     folders = repositories.folders
-    own = [data_folder(root / ".git") for root in roots]
+    tops = (top for root in roots if (top := top_of(root)) is not None)
+    own = [real_path(data_folder(top / ".git")) for top in tops]
     trees = [one for one in work_trees(repositories) if one not in roots]
     for path in protected:
         is_plain = path.name == "commondir" and is_made_by_git(path, folders)
-        is_plain = is_plain and path.parent not in own
+        is_plain = is_plain and real_path(path.parent) not in own
         if not (is_plain or _is_below(path, trees)):
             yield path
 

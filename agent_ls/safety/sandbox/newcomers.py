@@ -163,10 +163,8 @@ class Newcomers:
         if not _THIRD_PARTY.isdisjoint(parts[:-1]):
             return self._has_network and path.name != ".git" and bool(steers(names_of(parts)))
         # Only what no command could change is worth comparing with, and what the user kept.
-        return any(
-            one in self._known and not self.made.is_undecided(one)
-            for one in _copied(path, watched.known)
-        )
+        kept = (one for one, _ in watched.known if one in self._known)
+        return any(not self.made.is_undecided(one) for one in _copied(path, kept))
 
     def _folder_of(self, path: Path) -> Path:
         return next((one for one in self._roots if path.is_relative_to(one)), self._roots[0])
@@ -202,12 +200,12 @@ def _of_repository(folder: Path, top: Path, roots: Iterable[Path]) -> list[_Watc
     return [_Watched(place, look, look()) for place, look in ((root, steering), (above, led_to))]
 
 
-def _copied(path: Path, known: frozenset[_Entry]) -> Iterator[Path]:
+def _copied(path: Path, known: Iterable[Path]) -> Iterator[Path]:
     """Yield what has the same name and holds the same, of what steered programs before.
 
     As in a work tree or a clone: git would take them for deleted.
     """
-    alike = (one for one, _ in known if one.name == path.name and one != path)
+    alike = (one for one in known if one.name == path.name and one != path)
     return (one for one in alike if _is_equal(path, one))
 
 

@@ -206,7 +206,10 @@ def _open_up(path: str) -> None:
 
     Errors: ``OSError``.
     """
-    folder = os.open(path, getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW)
+    if not hasattr(os, "O_PATH"):
+        os.chmod(path, 0o700, follow_symlinks=False)  # noqa: PTH101 - as below
+        return
+    folder = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         if os.readlink(here := f"/proc/self/fd/{folder}") == path:  # noqa: PTH115 - of a descriptor
             os.chmod(here, 0o700)  # noqa: PTH101 - likewise

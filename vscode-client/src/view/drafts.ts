@@ -152,6 +152,7 @@ export function answered(drafts: Drafts, session: string, id: string, text: stri
 
 const SETTLED = t("It was settled before you sent this.");
 const SENT = t("It was sent before you changed it.");
+const TAKEN_BACK = t("It was taken back before you changed it.");
 
 /**
  * The drafts after some approvals and questions were settled, and waiting prompts sent, as these
@@ -175,9 +176,19 @@ export function settled(drafts: Drafts, session: State, updates: readonly Update
     // Changed arguments are no words to the model.
     if (field === "amend" || !text.trim()) continue;
     if (updates.some((one) => words(one, id) === text.trim())) continue;
-    now = unsent(now, sessionId, text, field === "queued" ? SENT : SETTLED);
+    now = unsent(now, sessionId, text, field === "queued" ? whyGone(updates, id) : SETTLED);
   }
   return now;
+}
+
+/** Why a prompt waits no more. */
+function whyGone(updates: readonly Update[], id: string): string {
+  const isTakenBack = updates.some(
+    (one) =>
+      one.sessionUpdate === "cancel_requested" ||
+      (one.sessionUpdate === "prompt_changed" && one.promptId === id && one.isDropped),
+  );
+  return isTakenBack ? TAKEN_BACK : SENT;
 }
 
 /** The words that an update says something was settled with; null if it is about another thing. */
