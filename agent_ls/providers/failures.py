@@ -60,31 +60,39 @@ _UNWANTED: Final = (
 # Patterns in error types, codes and texts that tell more than the status; the first match wins.
 _BY_WORDS: Final = (
     (ProviderFailure.NO_CREDIT, NEVER),
+    # What a server on this machine says with a status of its own mistakes.
+    (ProviderFailure.BAD_REQUEST, r"requires more system memory|requires --jinja"),
     # The model may write a better call, and the server load it again, for another request.
     (ProviderFailure.SERVER, r"tool_use_failed|model has crashed"),
     (ProviderFailure.CONTENT_FILTER, _UNWANTED),
     (
         ProviderFailure.AUTHENTICATION,
-        r"authentication|invalid[_ ]api[_ ]key|api key not valid|api_key client option",
+        r"authentication|invalid[_ ]api[_ ]key|api key not valid|api_key client option"
+        r"|incorrect api key|api[_ ]key[_ ](?:expired|invalid)",
     ),
     (ProviderFailure.FORBIDDEN, r"permission[_ ]?(?:denied|error)"),
     (ProviderFailure.RATE_LIMITED, r"rate[_ ]?limit|too many requests"),
     (ProviderFailure.OVERLOADED, r"overloaded|serviceunavailable|at capacity"),
     (
         ProviderFailure.UNKNOWN_MODEL,
-        r"model[_ ]not[_ ]found|llm provider not provided|not_?found|model.{0,80} does not exist",
+        r"model[_ ]not[_ ](?:found|exist|supported)|llm provider not provided|not_?found"
+        r"|model.{0,80} does not exist|not a valid model|invalid[_ ]model\b|unknown model"
+        r"|模型不存在",
     ),
     (ProviderFailure.SERVER, r"server_error|internal[_ ]?server|api_error"),
     (ProviderFailure.BAD_REQUEST, r"invalid_request|badrequest|unsupportedparams"),
 )
 _KEY_STATUS: Final = frozenset({401, 403})
 _TOO_LARGE: Final = 413
+_NO_SUCH_PLACE: Final = frozenset({404, 405})
 _ABOUT_TOKENS: Final = re.compile(r"token|context", re.IGNORECASE)
 _AMBIGUOUS_STATUS: Final = frozenset({400, 413, 422})
 _ENDED_EARLY: Final = "before any terminal event"
 """litellm's text, with a status code of its own, for a Responses stream that was cut off."""
 REDIRECTED: Final = "redirects to"
 _PAGE: Final = re.compile(r"<!doctype html|<html", re.IGNORECASE)
+_NO_ENDPOINT: Final = re.compile(r"no endpoints (?:found|available)", re.IGNORECASE)
+"""A router's words for a model that none of its providers serves as it was asked for."""
 _TITLE: Final = re.compile(r"<title[^>]*>(.*?)</title", re.IGNORECASE | re.DOTALL)
 _LIBRARY_WORDS: Final = re.compile(
     r"^(?:litellm\.)?\w*(?:Error|Exception): |^\w+Exception - |\.? Handle with `litellm\.\w+`\.?$"
@@ -181,7 +189,7 @@ def trouble_of(
     window_tokens = window_in(f"{symptom.text} {symptom.kind}") if is_too_long else None
     return Trouble(
         failure=failure.value,
-        detail=clean(text, secrets),
+        detail=clean(text, secrets, symptom.status),
         status=symptom.status,
         retry_after_s=retry_after_s(symptom),
         window_tokens=window_tokens,
@@ -303,15 +311,15 @@ def _transport(symptom: Symptom) -> ProviderFailure:
     return ProviderFailure.TIMEOUT if seen & _TIMEOUTS else ProviderFailure.CONNECTION
 
 
-def clean(text: str, secrets: Iterable[str]) -> str:
+def clean(text: str, secrets: Iterable[str], status: int | None = None) -> str:
     """Return a provider's text for display: short, without HTML, key or control characters."""
     if _PAGE.search(text):
         title = _TITLE.search(text)
         words = html.unescape(title[1]) if title else "no title"
-        text = (
-            f"a web page, not an API answer ({words.strip()}); the address is probably wrong: "
-            "it usually ends in /v1"
-        )
+        text = f"a web page, not an API answer ({words.strip()})"
+        # With any other status a proxy or a filter on the way wrote it.
+        if status is None or status < 300 or status in _NO_SUCH_PLACE:
+            text += "; the address is probably wrong: it usually ends in /v1"
     # The rest is never shown.
     text = text.strip()[: 8 * _DETAIL_CHARACTERS]
     while (shorter := _LIBRARY_WORDS.sub("", text)) != text:
@@ -363,6 +371,8 @@ def _unknown_model(trouble: Trouble, model: str, where: str, said: str) -> str:
             f"{where} does not have the model {name}.{said} `ollama list` shows the models that it "
             f"has, and `ollama pull {name}` gets this one."
         )
+    if is_listed or _NO_ENDPOINT.search(trouble.detail):
+        return f"{where} has the model {name}, but refuses this request.{said}"
     unknown = f"{where} does not know the model {model!r}.{said}"
     if not trouble.provider:
         unknown = f"The model {model!r} names no provider that is known."

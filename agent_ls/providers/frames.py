@@ -57,7 +57,7 @@ class Limits(Record):
     first_chunk_s: float = Field(default=180.0, gt=0)
     """How long nothing may come before an answer begins. A server that pings has the time of the
     step."""
-    idle_s: float = Field(default=60.0, gt=0)
+    idle_s: float = Field(default=180.0, gt=0)
     """How long an answer may fall silent. Pings count as life."""
 
 

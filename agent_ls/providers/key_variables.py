@@ -49,6 +49,7 @@ PROVIDERS: Final[Mapping[str, Variables]] = {
             "AWS_SESSION_TOKEN": "aws_session_token",
             "AWS_REGION_NAME": "aws_region_name",
             "AWS_REGION": "aws_region_name",
+            "AWS_DEFAULT_REGION": "aws_region_name",
             "AWS_PROFILE": "aws_profile_name",
         },
         is_key_needed=False,

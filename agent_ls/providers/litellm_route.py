@@ -67,10 +67,12 @@ class Library:
         # The import leaves half a million objects, hardly any of them garbage. Without the freeze,
         # garbage collection over them takes a quarter of the start-up, and time later.
         gc.disable()
-        import litellm
+        try:
+            import litellm
 
-        gc.freeze()
-        gc.enable()
+            gc.freeze()
+        finally:
+            gc.enable()
         self._litellm: Any = litellm
         litellm.suppress_debug_info = True
         # The counter would load 40 MB to estimate a cost that we compute from usage instead.

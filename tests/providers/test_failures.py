@@ -37,6 +37,14 @@ def check(symptom: Symptom, *, endpoint: str = "http://there/v1") -> ProviderErr
 ROWS: list[tuple[str, Symptom, ProviderFailure]] = [
     ("status-wins-over-words", Symptom("rate limit", status=401), F.AUTHENTICATION),
     ("no-words", Symptom("", status=418), F.BAD_REQUEST),
+    ("openrouter-name", Symptom("x/y is not a valid model ID", status=400), F.UNKNOWN_MODEL),
+    ("deepseek-name", Symptom("Model Not Exist", status=400), F.UNKNOWN_MODEL),
+    ("mistral-name", Symptom("Invalid model: x", "invalid_model", status=400), F.UNKNOWN_MODEL),
+    ("zai-name", Symptom("Unknown Model, please check the code", status=400), F.UNKNOWN_MODEL),
+    ("xai-key", Symptom("Incorrect API key provided: na***ys.", status=400), F.AUTHENTICATION),
+    ("old-key", Symptom("API key expired. Please renew it.", status=400), F.AUTHENTICATION),
+    ("free-day", Symptom("Rate limit exceeded: free-models-per-day.", status=429), F.NO_CREDIT),
+    ("no-billing", Symptom("no plan", "billing_not_active", status=429), F.NO_CREDIT),
     ("any-5xx", Symptom("", status=599), F.SERVER),
     ("redirect", Symptom("", status=302), F.BAD_REQUEST),
     ("too-large", Symptom("request entity too large", status=413), F.CONTEXT_OVERFLOW),
@@ -64,6 +72,24 @@ ROWS: list[tuple[str, Symptom, ProviderFailure]] = [
 def test_each_symptom_has_its_class(symptom: Symptom, failure: ProviderFailure) -> None:
     assert check(symptom).failure is failure
     assert classify(symptom) is failure
+
+
+@pytest.mark.parametrize(
+    ("status", "is_address"), [(200, True), (404, True), (403, False), (502, False), (524, False)]
+)
+def test_a_page_of_a_proxy_does_not_speak_against_the_address(
+    status: int, is_address: bool
+) -> None:
+    said = str(check(Symptom("<html><title>Just a moment</title>", status=status)))
+    assert "(Just a moment)" in said
+    assert ("it usually ends in /v1" in said) is is_address
+
+
+def test_a_model_that_no_provider_of_a_router_serves_like_this_is_not_called_unknown() -> None:
+    words = "No endpoints found that support tool use."
+    said = str(check(Symptom(words, status=404)))
+    assert "has the model x, but refuses this request" in said
+    assert words in said
 
 
 PATIENCE = [
