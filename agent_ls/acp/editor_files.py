@@ -139,6 +139,8 @@ class EditorFiles(DiskWorkspace):
             is_plain = edit.encoding is None and edit.mode is None and place.parent.is_dir()
             if not self._writes or not is_plain or await self.exists(edit.path):
                 return await super().apply(edit)
+            if await self._never_saved(edit.path):
+                return EditOutcome(status="refused", reason=f"{edit.path}: {_STAYS}.")
             return await self._write_in_editor(edit.path, None, edit.text)
         text = await self._unsaved(edit.path)
         if text is None and not await self._may_change_in_editor(edit):
@@ -146,6 +148,15 @@ class EditorFiles(DiskWorkspace):
         if not isinstance(edit, ChangeText) or not self._writes:
             return EditOutcome(status="refused", reason=f"{edit.path}: {_STAYS}.")
         return await self._change_in_editor(edit)
+
+    async def _never_saved(self, path: str) -> str:
+        """Return the editor's text of a file that is not on the disk; empty: it has none."""
+        place, session = str(self.locate(path)[1]), SESSION.get()
+        try:
+            request = self._client.read_text_file(path=place, session_id=session)
+            return (await self._asked(request, path)).content
+        except RequestError:
+            return ""
 
     async def _may_change_in_editor(self, edit: FileEdit) -> bool:
         if not self._writes or not isinstance(edit, ChangeText):

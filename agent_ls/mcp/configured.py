@@ -151,7 +151,11 @@ def plans(
     """Return the enabled servers, and what is wrong with others. Reads files: off the loop."""
     found: dict[str, ServerPlan] = {}
     problems: list[str] = []
+    off = {name for name, one in options.servers.items() if not one.enabled}
     for plan in (*_own(options), *_shared(roots, problems)):
+        if plan.name in off:
+            # The user's own, and a folder's of this name.
+            continue
         if wrong := _mistake(plan, found):
             problems.append(f"tool server {visible_line(plan.name[:60])}: {wrong}.")
         elif plan.options.enabled:
@@ -192,11 +196,15 @@ def _shared(roots: Iterable[Root], problems: list[str]) -> Iterator[ServerPlan]:
                 known = {key: values[key] for key in _SHARED if key in values}
                 if isinstance(oauth := values.get("oauth"), dict):
                     known["oauth"] = _shared_oauth(cast("dict[str, Any]", oauth))
-                yield ServerPlan(name, ServerOptions.model_validate(known), str(root.path))
+                try:
+                    server = ServerOptions.model_validate(known)
+                except ValidationError as error:
+                    wrong = mistakes_said(error)
+                    problems.append(f"{path}: {visible_line(name[:60])}: {wrong}.")
+                else:
+                    yield ServerPlan(name, server, str(root.path))
         except FileNotFoundError:
             continue
-        except ValidationError as error:
-            problems.append(f"{path}: {mistakes_said(error)}.")
         except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             problems.append(f"{path}: it is not understood: {error!r}.")
 

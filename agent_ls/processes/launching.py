@@ -132,7 +132,10 @@ async def _kept(
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
-        await asyncio.wait([task])
+        while not task.done():
+            # A second cancel changes nothing: what was asked for may still start.
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([task])
         if task.exception() is None:
             await discard(task.result())
         raise
@@ -220,6 +223,8 @@ class _Launcher:
         env: Mapping[str, str],
         descriptors: Sequence[int],
     ) -> Program:
+        if not self.is_alive:
+            raise LauncherLost("what starts programs has ended")
         self._last += 1
         number = self._last
         answer = self._starting[number] = self._loop.create_future()

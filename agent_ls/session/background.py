@@ -83,7 +83,7 @@ class RecordedBackground:
         if wait_s > 0 and program.task is not None:
             try:
                 async with asyncio.timeout(wait_s):
-                    while not program.task.done() and not program.output(after_bytes).text:
+                    while not (program.has_ended or program.output(after_bytes).text):
                         await program.changed()
             except TimeoutError:
                 pass
@@ -191,6 +191,11 @@ class _Program:
     def is_over(self) -> bool:
         return self.task is None or self.task.done()
 
+    @property
+    def has_ended(self) -> bool:
+        """Say whether all its output is here, though its end may not be stored yet."""
+        return self._ended is not None or self.is_over
+
     def take(self, data: bytes) -> None:
         """Keep new output, and drop the oldest beyond the limit."""
         self._kept += data
@@ -251,7 +256,11 @@ def _whole_lines(data: bytes) -> int:
     while end and not can_part(text, end):
         end = _line_end(text, end - 1)
     if not end and len(data) > _MAX_LINE_BYTES:
-        return len(data) - _MAX_LINE_BYTES
+        cut = len(data) - _MAX_LINE_BYTES
+        # Not within a character.
+        while cut and data[cut] & 0xC0 == 0x80:
+            cut -= 1
+        return cut
     return end
 
 

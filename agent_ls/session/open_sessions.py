@@ -81,6 +81,7 @@ class OpenSessions:
             self._open[session_id] = known
             return known
         # Its recorder is out of date; the store has the truth.
+        self._set_aside.add(session_id)
         await self._given_back(known, "reloading")
         return None
 

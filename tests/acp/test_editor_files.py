@@ -155,6 +155,15 @@ async def test_files_with_unsaved_text_stay_where_they_are(editor: AcpEditor) ->
     assert (editor.root / "a.txt").read_text() == OLD
 
 
+async def test_a_file_that_was_never_saved_is_not_written_over(editor: AcpEditor) -> None:
+    files = files_of(editor)
+    editor.unsaved["new.txt"] = TYPED
+    outcome = await files.apply(CreateFile(path="new.txt", text="x"))
+    assert (outcome.status, "save it first" in outcome.reason) == ("refused", True)
+    assert editor.writes == []
+    assert (await files.apply(CreateFile(path="other.txt", text="x"))).status == "applied"
+
+
 async def test_a_path_outside_is_asked_of_nobody(editor: AcpEditor) -> None:
     files = files_of(editor)
     (editor.root / "link").symlink_to("/etc")

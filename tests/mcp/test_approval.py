@@ -321,6 +321,22 @@ async def test_what_is_wrong_in_a_folder_is_left_out_and_told(
     assert problem in caplog.text
 
 
+async def test_a_wrong_entry_hides_no_other_and_what_is_off_stays_off(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "agent_ls.mcp")
+    project = tmp_path / "project"
+    write(
+        project, a={"command": "x", "env": {"PORT": 8080}}, off={"command": "x"}, b=shared("good")
+    )
+    TrustedFolders(trust_file()).trust(project)
+    async with opened(tmp_path, {"off": ServerOptions(enabled=False)}) as servers:
+        await servers.look()
+        assert list(servers.servers) == ["b"]
+    assert "a: env.PORT" in caplog.text
+    assert "either command or url" not in caplog.text
+
+
 @pytest.mark.parametrize(
     "tools, names",
     [

@@ -192,7 +192,7 @@ class DocumentStore:
         Use them at once: they change with the document. Splitting a long text takes far longer.
         """
         document = self._find(uri)
-        return None if document is None else WithoutEnds(document.lines)
+        return None if document is None else WithoutEnds(document.lines, self.ends)
 
     def positions(self, uri: str) -> TextPositions | None:
         """The mapping of offsets to lines and columns for `get`'s text; None when not open."""
@@ -319,6 +319,10 @@ class DocumentStore:
             return
         if self._by_path.get(document.path) == uri:
             del self._by_path[document.path]
+            # It may be open under another spelling, too.
+            others = (one.uri for one in self._documents.values() if one.path == document.path)
+            if (other := next(others, None)) is not None:
+                self._by_path[document.path] = other
 
     def _replace(
         self, document: _Document, start: tuple[int, int], end: tuple[int, int], text: str

@@ -71,8 +71,10 @@ class _Looks:
                     self._add(look)
             case EditIntended(edit=MoveFile(path=path, new_path=new_path)):
                 self._moves[path] = new_path
-            case EditApplied(status="applied", path=path, after_blob=blob):
+            case EditApplied(path=path, status=status, after_blob=blob):
                 new_path = self._moves.pop(path, None)
+                if status != "applied":
+                    return
                 self._add(Look(path, digest=None if new_path else blob))
                 if new_path:
                     self._add(Look(new_path, digest=blob))
