@@ -241,6 +241,8 @@ async def setup(editor: RecordingEditor) -> None:
         "openai/gpt-5",
     ):
         await editor.request("agent/config", {"sessionId": editor.shown_session, "model": model})
+        # It comes when the server gets to it, and is recorded where it came.
+        await editor.wait("current_model_update", model=model)
         await editor.tell_config()
         await tell_setup(editor, await editor.request("agent/access", {"model": model}))
     await editor.request("agent/trust", {"isAgreed": True})
