@@ -371,7 +371,7 @@ def _unknown_model(trouble: Trouble, model: str, where: str, said: str) -> str:
             f"{where} does not have the model {name}.{said} `ollama list` shows the models that it "
             f"has, and `ollama pull {name}` gets this one."
         )
-    if is_listed or _NO_ENDPOINT.search(trouble.detail):
+    if _NO_ENDPOINT.search(trouble.detail):
         return f"{where} has the model {name}, but refuses this request.{said}"
     unknown = f"{where} does not know the model {model!r}.{said}"
     if not trouble.provider:

@@ -192,7 +192,7 @@ async def test_a_model_that_the_server_lists_is_not_called_missing(asking: Askin
         {"/v1/chat/completions": (404, '{"error": "no slot"}'), "/v1/models": listed("x")}
     ) as server:
         message = (await refused(asking, server, "openai/x")).message
-    assert "has the model x, but refuses this request. It said: no slot." in message
+    assert "does not know the model 'openai/x'. It said: no slot." in message
 
 
 async def test_the_list_is_asked_with_the_key_of_the_request(asking: Asking) -> None:
