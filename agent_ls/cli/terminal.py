@@ -236,12 +236,12 @@ def answer_keys(request: ApprovalRequest) -> dict[str, AnswerKey]:
     here = "in this folder from now on"
     keys = (
         AnswerKey(ApprovalChoice.ALLOW_ONCE, "[y]es", f"allow {these}"),
+        AnswerKey(ApprovalChoice.REJECT_ONCE, "[n]o", f"reject {these}"),
         AnswerKey(
             ApprovalChoice.ALLOW_SESSION, "[s]ession", f"allow {scope} until the session ends"
         ),
         AnswerKey(ApprovalChoice.ALLOW_PREFIX, "[p]refix", f"allow {prefix} {here}"),
         AnswerKey(ApprovalChoice.ALLOW_ALWAYS, "[a]lways", f"allow {scope} {here}"),
-        AnswerKey(ApprovalChoice.REJECT_ONCE, "[n]o", f"reject {these}"),
         AnswerKey(ApprovalChoice.REJECT_ALWAYS, "ne[v]er", f"reject {scope} {here}"),
     )
     offered = (key for key in keys if key.choice in request.choices)

@@ -76,7 +76,7 @@ async def test_a_task_from_the_first_frame_to_the_last(folder: Path, columns: in
         await say(terminal, "Fix it.")
         await terminal.until("reject every edit")
         shown = terminal.shown
-        for words in ("Allow? Edit calc.py", "2 -    return a - b", "2 +    return a + b"):
+        for words in ("Allow? Edit calc.py", "2 -     return a - b", "2 +     return a + b"):
             assert words in shown
         assert "**fix**" not in shown
         covered = " ".join(shown.split())
@@ -113,8 +113,8 @@ async def test_a_low_terminal_shows_every_key_of_an_approval(folder: Path) -> No
         await say(terminal, "Fix it.")
         await terminal.until("what they cover")
         drawn = " ".join(terminal.visible.split())
-        assert "[y]es · [s]ession Enter · [a]lways Enter · [n]o · ne[v]er Enter" in drawn
-        assert "> /help · ask" in drawn
+        assert "[y]es · [n]o · [s]ession Enter · [a]lways Enter · ne[v]er Enter" in drawn
+        assert "> mode ask · /help" in drawn
         terminal.type("?")
         await terminal.until("reject every edit")
         terminal.type("n")
@@ -343,7 +343,7 @@ async def test_the_last_session_goes_on_and_its_changes_are_decided_there(folder
             await terminal.until(_READY)
             await say(terminal, "Fix it.")
             # Nobody was asked, so the diff is shown once it is made.
-            await terminal.until("2 +    return a + b")
+            await terminal.until("2 +     return a + b")
             await terminal.until("✓ Done")
             await say(terminal, "/rename Sums that add up")
             await terminal.until("It is called “Sums that add up” now.")

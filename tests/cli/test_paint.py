@@ -92,8 +92,8 @@ def test_a_diff_has_the_line_numbers_of_both_sides() -> None:
     assert [one for one in rows if one[0] == "gap"] == [("gap", "⋮", 0)]
     assert [one[1] for one in rows if one[0] == "file"] == ["a.txt", "b.txt (new)"]
     shown = plain(Painter().diff(diff, 60))
-    assert "  3 -line 3" in shown
-    assert "  4 +more" in shown
+    assert "  3 - line 3" in shown
+    assert "  4 + more" in shown
 
 
 def test_lines_that_look_like_a_diffs_head_stay_lines() -> None:

@@ -178,7 +178,7 @@ async def test_changes_are_decided_one_by_one_with_keys(
     words = ("review", "--set", f"store_url={shop.folder.parent / 'store.db'}")
     async with at_screen(shop.folder, None, *words, variables=home, columns=60) as terminal:
         await terminal.until("1 of 4 · a.txt · Say three.")
-        await terminal.until("3 +line three")
+        await terminal.until("3 + line three")
         terminal.type("n")
         await terminal.until("2 of 4")
         terminal.type("u")

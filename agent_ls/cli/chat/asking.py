@@ -117,23 +117,22 @@ class ScreenAnswers:
     def _say(self, text: str, style: str = "") -> None:
         self._screen.print(self._painter.words(text, self._screen.columns, style))
 
-    def _show(self, request: ApprovalRequest) -> None:
+    def _show(self, request: ApprovalRequest) -> str:
+        """Print what is asked about; return its title."""
         columns = self._screen.columns
         title, payload = head_and_body(request.preview)
-        head = self._painter.words(f"Allow? {title}", columns, "bold yellow")
-        self._screen.print(f"\n{head}")
+        self._screen.print("\n" + self._painter.words(title, columns, "bold"))
         if request.preview.kind in _CHANGES and is_diff(payload):
             self._screen.print(self._painter.diff(payload, columns, is_titled=True))
         elif payload:
             self._say(payload)
-        self._say(request.reason, "dim")
+        return title
 
     async def _approve(self, request: ApprovalRequest) -> None:
         await self._settled()
         if request.id not in self._session.state.approvals or not self._is_shown():
             return
-        self._show(request)
-        keys = answer_keys(request)
+        title, keys = self._show(request), answer_keys(request)
 
         def settle(answer: ApprovalAnswer) -> None:
             self._settle(self._session.resolve_approval(request.id, answer), answer.note)
@@ -163,8 +162,13 @@ class ScreenAnswers:
         few = " · ".join([*named, "? what they cover · or words that say no"])
 
         def panel(columns: int, height: int) -> str:
-            whole = self._painter.rows(rows, columns)
-            return whole if _fits(whole, height) else self._painter.words(few, columns)
+            # The question stands with its keys, however long what it is about was.
+            head = self._painter.line(f"Allow? {title}", columns, "bold")
+            why = self._painter.words(request.reason, columns, "dim")
+            whole = "\n".join(filter(None, (head, why, self._painter.rows(rows, columns))))
+            if _fits(f"\n{whole}", height):
+                return f"\n{whole}"
+            return f"{head}\n{self._painter.words(few, columns)}"
 
         pressed["?"] = partial(self._explain, rows)
         self._shown = request.id

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from agent_ls.cli.chat.paint import Painter
 from agent_ls.domain.calls import ToolResult
 from agent_ls.observers.call_summary import short
@@ -10,6 +12,8 @@ OUTPUT_LINES = 5
 """Lines of a command's output that are shown below its call while it runs."""
 _COMMAND = "run_command"
 _MOST_SAID_CHARS = 400
+_SUMMARY_LINES = 3
+_WORD = re.compile(r"\w")
 
 
 def result_line(painter: Painter, columns: int, call: str, result: ToolResult) -> str:
@@ -34,14 +38,14 @@ def lines_below(
         return [painter.words(words, columns, "dim", indent=2)]
     if result.bad_exit:
         return painter.tail(output or result.text, columns, 2 * OUTPUT_LINES)
-    last = _last_line(result.text) if tool == _COMMAND and not result.not_run else ""
-    return [painter.line(f"  {last}", columns, "dim")] if last else []
+    last = _last_lines(result.text) if tool == _COMMAND and not result.not_run else []
+    return [painter.line(f"  {one}", columns, "dim") for one in last]
 
 
-def _last_line(text: str) -> str:
-    """Return the last line that a command printed: test runners sum up there."""
-    lines = [one for one in text.rstrip().splitlines()[1:] if one.strip()]
+def _last_lines(text: str) -> list[str]:
+    """Return the last lines that a command printed: test runners sum up there."""
+    lines = [one for one in text.rstrip().splitlines()[1:] if _WORD.search(one)]
     # What run_command adds for the model stands behind it in brackets.
     while lines and lines[-1].startswith("(") and lines[-1].endswith(")"):
         lines.pop()
-    return short(lines[-1]) if lines else ""
+    return [short(one) for one in lines[-_SUMMARY_LINES:]]

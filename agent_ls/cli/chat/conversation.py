@@ -195,11 +195,11 @@ async def _tell_cut_off(face: Face, sessions: Sessions) -> None:
 def _footer(talk: Talk, folder: str) -> str:
     state = talk.session.state
     kind = " · dry run" if state.is_dry_run else ""
-    return f"  /help · {state.mode}{kind} · {state.model} · {folder}"
+    return f"  mode {state.mode}{kind} · /help · {state.model} · {folder}"
 
 
 def _say_goodbye(screen: Screen, session: Session, arguments: argparse.Namespace) -> None:
     if screen.is_gone or not session.state.turns:
         return
     cut_off = "The turn was cut off. " if session.state.is_running else ""
-    sys.stderr.write(f"{cut_off}{resuming(session.state, arguments)}\n")
+    sys.stderr.write(f"\n{cut_off}{resuming(session.state, arguments)}\n")

@@ -114,7 +114,7 @@ class Painter:
     def rows(self, rows: Sequence[tuple[str, str]], columns: int) -> str:
         """Return keys with what each does, wrapped beside the key."""
         table = Table.grid(padding=(0, 2, 0, 0))
-        table.add_column(style="bold", no_wrap=True, min_width=3, justify="right")
+        table.add_column(style="bold", no_wrap=True, min_width=3)
         table.add_column()
         for key, words in rows:
             table.add_row(Text(visible_line(key)), Text(visible_line(words)))
@@ -172,17 +172,19 @@ def _table(rows: Sequence[DiffRow], more: str) -> RenderableType:
     digits = len(str(max((one.number for one in rows), default=0)))
     table = Table.grid(padding=(0, 1, 0, 0))
     table.add_column(justify="right", style="dim", no_wrap=True, min_width=digits + 2)
+    # A sign of its own, so that what is wrapped hangs below the text.
+    table.add_column(no_wrap=True, width=1)
     table.add_column(overflow="fold")
     for one in rows:
         number = str(one.number) if one.number else ""
         if one.kind == "file":
-            table.add_row("", Text(visible_line(one.text), style="bold"))
+            table.add_row("", "", Text(visible_line(one.text), style="bold"))
             continue
-        sign = _SIGNS.get(one.kind, "")
+        style = _STYLES[one.kind]
         text = visible(one.text).expandtabs(_TAB_COLUMNS)
-        table.add_row(number, Text(f"{sign}{text}", style=_STYLES[one.kind]))
+        table.add_row(number, Text(_SIGNS.get(one.kind, ""), style=style), Text(text, style=style))
     if more:
-        table.add_row("", Text(more, style="dim"))
+        table.add_row("", "", Text(more, style="dim"))
     return table
 
 

@@ -82,6 +82,8 @@ class _Turn:
     )
     seen: set[str] = field(default_factory=set[str])
     """Calls whose diff the user has seen in an approval."""
+    changed: set[str] = field(default_factory=set[str])
+    """Files that were changed."""
 
 
 class SessionView:
@@ -237,6 +239,9 @@ class SessionView:
                 turn.intents[event.call_id, event.edit.path] = event
             case ev.ApprovalRequested(request=request):
                 turn.seen |= {request.call_id, *(one.call_id for one in request.covers)}
+                self._is_below_text = False
+            case ev.CommandChanged(path=path):
+                turn.changed.add(path)
             case _:
                 pass
 
@@ -265,10 +270,13 @@ class SessionView:
 
     async def _edited(self, event: ev.EditApplied) -> None:
         """Print the diff of an edit that nobody has seen yet."""
+        self._turn.changed.add(event.path)
         intent = self._turn.intents.pop((event.call_id, event.path), None)
+        if event.call_id in self._turn.seen:
+            return
         size = f"+{event.added_lines} -{event.removed_lines}"
         self._line(f"✎ {event.path}  {size}", "bold")
-        if event.call_id in self._turn.seen or intent is None:
+        if intent is None:
             return
         before = await self._text_of(intent.before_blob)
         after = await self._text_of(event.after_blob)
@@ -308,6 +316,9 @@ class SessionView:
             self._print(event.failure_reason, style)
         self._screen.print("")
         self._line(" · ".join(parts), style)
+        if turn.changed and not self._session.state.is_dry_run:
+            files = counted(len(turn.changed), "file")
+            self._line(f"  {files} changed · /diff shows it · /undo takes it back · /keep", "dim")
         turn.running.clear()
 
     def live(self, columns: int, rows: int) -> str:
