@@ -29,6 +29,7 @@ from benchmarks.places import AGENT_LS, REPOSITORY
 # A measured session is longer than what a user lets a turn cost without being asked.
 UNLIMITED = (
     "policies.step_limit.max_steps=0",
+    "policies.call_limit.max_calls=0",
     "policies.budget.max_tokens=0",
     "policies.budget.max_cost_usd=0",
 )
