@@ -22,7 +22,7 @@ class Unread:
     asked: frozenset[str] = frozenset()
     """Kinds of rules about the whole path, for which the user was asked."""
     met: set[str] = field(default_factory=set[str])
-    """Those that were asked about."""
+    """Those that were left out so far, to be told."""
 
     def __contains__(self, name: str) -> bool:
         if not self.rules.rules:

@@ -57,6 +57,7 @@ class FindSymbol(PlainTool):
     async def run(self, arguments: FindSymbolArguments, context: ToolContext) -> ToolOutput:
         """Return one line for each definition: place, name, declaration."""
         found = await self.code.find(arguments.name, self.options.max_found + 1)
+        # A language server that works beside agent-ls knows no rules.
         unread = await asyncio.to_thread(unread_below, ".", self.workspace, self.rules)
         shown = [one for one in found[: self.options.max_found] if one.path not in unread]
         lines = [

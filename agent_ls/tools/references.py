@@ -73,6 +73,7 @@ class References(PlainTool):
             )
             return ToolOutput(patch, data={"lines": len(patch.splitlines())})
         found = await self.code.references(name, arguments.path, self.options.max_lines)
+        # A language server that works beside agent-ls knows no rules.
         unread = await self._unread({one.path for one in found.found}, arguments.path)
         lines = [
             f"{visible_line(one.path)}:{one.line}:{'*' if one.is_definition else ' '}"

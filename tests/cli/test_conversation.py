@@ -96,6 +96,7 @@ async def test_a_task_from_the_first_frame_to_the_last(folder: Path, columns: in
         (folder / "go").touch()
         await terminal.until("exit code 3")
         await terminal.until("✓ Done · 3 steps")
+        await terminal.until("2 files changed · /diff shows")
         assert "漢字" in terminal.shown
         assert await left(terminal) == 0
     assert "To go on: agent-ls resume ses_" in terminal.shown
@@ -334,6 +335,16 @@ async def test_a_pipe_of_prompts_says_what_failed_and_its_exit_code(folder: Path
             input=line, env=env, capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert (done.returncode, says in done.stderr) == (code, True), done.stderr
+
+
+async def test_one_turn_says_which_commands_decide_about_its_changes(folder: Path) -> None:
+    scenario = _FIXES + '[[answer]]\ntext = "Fixed."\n'
+    async with (
+        scripted(scenario) as model,
+        at_screen(folder, model, "run", "Fix it.", "--mode", "auto", columns=100) as terminal,
+    ):
+        assert await terminal.ended() == 0
+    assert "1 file changed · agent-ls diff shows · agent-ls undo takes back" in terminal.shown
 
 
 async def test_the_last_session_goes_on_and_its_changes_are_decided_there(folder: Path) -> None:

@@ -318,7 +318,9 @@ class SessionView:
         self._line(" · ".join(parts), style)
         if turn.changed and not self._session.state.is_dry_run:
             files = counted(len(turn.changed), "file")
-            self._line(f"  {files} changed · /diff shows it · /undo takes it back · /keep", "dim")
+            way = "/" if self._screen.doing.is_command("/diff") else "agent-ls "
+            hints = f"{way}diff shows · {way}undo takes back · {way}keep accepts"
+            self._line(f"  {files} changed · {hints}", "dim")
         turn.running.clear()
 
     def live(self, columns: int, rows: int) -> str:
