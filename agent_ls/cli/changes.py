@@ -20,7 +20,7 @@ from agent_ls.review.file_changes import FileLedger
 from agent_ls.review.hunks import Hunk
 from agent_ls.review.ledger import Ledger, Selection, TurnLedger
 from agent_ls.review.places import placed
-from agent_ls.review.steps import Clash, FileResult
+from agent_ls.review.steps import FileResult
 from agent_ls.safety.text import visible_line
 from agent_ls.session.session import Session
 
@@ -173,12 +173,8 @@ def _outcome(decision: _Deed, results: Sequence[FileResult], lost: Sequence[str]
             why = f"{one.path}: {decision} was not possible, {one.reason}"
             lines.append(visible_line(sentence(why)))
             if one.clash is not None and one.clash.has_texts:
-                clashes.append(_clash_diff(one.clash))
+                clashes.append(diff_to_read(one.clash.now, one.clash.wanted, one.clash.path))
     if not results and not lost:
         lines.append(f"There is nothing to {decision}.")
     lines += [visible_line(sentence(one)) for one in lost]
     return Outcome(tuple(lines), tuple(clashes), is_whole)
-
-
-def _clash_diff(clash: Clash) -> str:
-    return diff_to_read(clash.now, clash.wanted, clash.path)

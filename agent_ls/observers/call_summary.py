@@ -21,7 +21,7 @@ _MAX_FOREIGN_CHARACTERS = 60
 _Arguments = Mapping[str, Any]
 
 
-def summary_of(tool: str, arguments_json: str) -> str:
+def summary_of(tool: str, arguments_json: str, *, with_size: bool = True) -> str:
     """Return a call's most telling argument, and the size of its change.
 
     Never raises: arguments that are not a JSON object are shown as they are.
@@ -35,7 +35,10 @@ def summary_of(tool: str, arguments_json: str) -> str:
     known = cast("_Arguments", arguments)
     limit = _MAX_FOREIGN_CHARACTERS if is_server_tool(tool) else _MAX_CHARACTERS
     try:
-        return short(_SUMMARIES.get(tool, _first_text)(known), limit)
+        about = _SUMMARIES.get(tool, _first_text)(known)
+        if with_size and (size := _SIZES.get(tool)):
+            about += f" ({size(known)} lines)"
+        return short(about, limit)
     except (ValueError, LookupError, TypeError, AttributeError):
         # Written otherwise than the tool asks for, often by other names.
         return short(_first_text(known) or arguments_json, limit)
@@ -54,11 +57,11 @@ def _first_text(arguments: _Arguments) -> str:
     return texts[0] if texts else ""
 
 
-def _edit(arguments: _Arguments) -> str:
+def _edit_size(arguments: _Arguments) -> str:
     edits: list[_Arguments] = arguments["edits"]
     old = sum(_lines(edit["old_string"]) for edit in edits)
     new = sum(_lines(edit["new_string"]) for edit in edits)
-    return f"{arguments['path']} ({old}→{new} lines)"
+    return f"{old}→{new}"
 
 
 def _patch(arguments: _Arguments) -> str:
@@ -67,7 +70,8 @@ def _patch(arguments: _Arguments) -> str:
 
 
 def _search(arguments: _Arguments) -> str:
-    return f'"{arguments["pattern"]}" in {arguments.get("path", ".")}'
+    place = arguments.get("path") or "."
+    return f'"{arguments["pattern"]}"' + (f" in {place}" if place != "." else "")
 
 
 def _paths(arguments: _Arguments) -> str:
@@ -86,8 +90,8 @@ def _lines(text: str) -> int:
 
 
 _SUMMARIES: Mapping[str, Callable[[_Arguments], str]] = {
-    "write_file": lambda given: f"{given['path']} ({_lines(given['content'])} lines)",
-    "edit_file": _edit,
+    "write_file": lambda given: given["path"],
+    "edit_file": lambda given: given["path"],
     "apply_patch": _patch,
     "repository_map": lambda given: ", ".join(given.get("paths", ())) or "all files",
     "move_file": lambda given: f"{given['path']} → {given['new_path']}",
@@ -99,3 +103,7 @@ _SUMMARIES: Mapping[str, Callable[[_Arguments], str]] = {
     "delegate": lambda given: f"{given['kind']}: {given['task']}",
 }
 """Summaries for tools whose first text argument does not tell enough."""
+_SIZES: Mapping[str, Callable[[_Arguments], str]] = {
+    "write_file": lambda given: str(_lines(given["content"])),
+    "edit_file": _edit_size,
+}

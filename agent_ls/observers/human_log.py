@@ -28,6 +28,8 @@ _RUNS = "run_command"
 _DELEGATES = "delegate"
 """The tool whose streamed output tells what a sub-agent does."""
 _MAX_FINDINGS = 5
+_HERE = "terminal"
+"""Who answers where these lines are read."""
 _SIGNS = {
     TurnStatus.SUCCESS: "✅",
     TurnStatus.PARTIAL: "⚠️ ",
@@ -188,8 +190,7 @@ class HumanLog:
                 return [f"   ❓ Allow? {short(request.preview.title)} ({short(request.reason)})"]
             case ev.ApprovalResolved(answer=answer):
                 note = f": {short(answer.note)}" if answer.note else ""
-                by = "nobody is there" if answer.by == "nobody" else answer.by.replace("_", " ")
-                return [f"      ↳ {_DECIDED[answer.choice]} ({by}){note}"]
+                return [f"      ↳ {_DECIDED[answer.choice]}{self._by(answer.by)}{note}"]
             case ev.FindingsReported():
                 return self._checked(event)
             case ev.FileRenamed():
@@ -213,7 +214,7 @@ class HumanLog:
             case ev.QuestionAsked(question=question):
                 return [f"   ❓ {short(question.text)} ({question.origin})"]
             case ev.QuestionResolved(answer=answer):
-                return [f"      ↳ {short(answer.text) or 'no answer'} ({answer.by})"]
+                return [f"      ↳ {short(answer.text) or 'no answer'}{self._by(answer.by)}"]
             case ev.PlanProposed(calls=calls):
                 return [f"   📋 For the plan: {short(one.title)}" for one in calls]
             case ev.GrantsRevoked(grants=grants, why=why):
@@ -233,6 +234,12 @@ class HumanLog:
     def is_rejected(self, call_id: str) -> bool:
         """Say whether the user rejected a call, whose result only tells the model so."""
         return call_id in self._turn.rejected
+
+    def _by(self, who: str) -> str:
+        """Return who answered, in brackets; nothing where the reader of these lines did."""
+        if who == _HERE and not self._with_approvals:
+            return ""
+        return f" ({'nobody is there' if who == 'nobody' else who.replace('_', ' ')})"
 
     def _note_answers(self, event: ev.Event) -> None:
         match event:

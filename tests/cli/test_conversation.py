@@ -76,7 +76,7 @@ async def test_a_task_from_the_first_frame_to_the_last(folder: Path, columns: in
         await say(terminal, "Fix it.")
         await terminal.until("reject every edit")
         shown = terminal.shown
-        for words in ("Allow? Edit calc.py", "2 -     return a - b", "2 +     return a + b"):
+        for words in ("Allow? Edit calc.py", " -     return a - b", "2 +     return a + b"):
             assert words in shown
         assert "**fix**" not in shown
         covered = " ".join(shown.split())
@@ -84,7 +84,7 @@ async def test_a_task_from_the_first_frame_to_the_last(folder: Path, columns: in
         terminal.type("?")
         await terminal.until("Change it with /mode")
         terminal.type("y")
-        await terminal.until("✓ edit_file calc.py")
+        await terminal.until("✓ Edit calc.py +1 -1")
         assert (folder / "calc.py").read_text() == "def add(a, b):\n    return a + b\n"
         await terminal.until("Allow? Run:")
         terminal.type("y")
@@ -115,7 +115,7 @@ async def test_a_low_terminal_shows_every_key_of_an_approval(folder: Path) -> No
         await terminal.until("what they cover")
         drawn = " ".join(terminal.visible.split())
         assert "[y]es · [n]o · [s]ession Enter · [a]lways Enter · ne[v]er Enter" in drawn
-        assert "> mode ask · /help" in drawn
+        await terminal.until("> A key above, or why not mode ask · context 1% · openai/scripted")
         terminal.type("?")
         await terminal.until("reject every edit")
         terminal.type("n")
@@ -138,7 +138,7 @@ async def test_typed_while_it_works_steers_or_waits_and_ctrl_c_stops(folder: Pat
         await terminal.until(_READY)
         await say(terminal, "Paint it.")
         await terminal.until("Works")
-        await terminal.until("run_command until")
+        await terminal.until("$ until")
         await say(terminal, "and in blue")
         await terminal.until("and in blue  (while it works)")
         terminal.type("then the docs")
@@ -179,7 +179,7 @@ async def test_words_reject_and_what_was_begun_before_a_question_is_no_answer(
         terminal.type("x")
         terminal.type("\x15")
         await say(terminal, " rather not today")
-        await terminal.until("rejected (terminal): rather not today")
+        await terminal.until("rejected: rather not today")
         await terminal.until("Partly done")
         assert await left(terminal) == 0
     assert "a - b" in (folder / "calc.py").read_text()
@@ -248,7 +248,7 @@ async def test_words_that_begin_with_a_key_are_words(folder: Path, words: str) -
             await asyncio.sleep(0.05)
         await terminal.until(f"> {words}")
         terminal.type("\r")
-        await terminal.until(f"rejected (terminal): {words}")
+        await terminal.until(f"rejected: {words}")
         await terminal.until("Well.")
         assert await left(terminal) == 0
     assert "a - b" in (folder / "calc.py").read_text()
@@ -358,6 +358,9 @@ async def test_the_last_session_goes_on_and_its_changes_are_decided_there(folder
             await terminal.until("✓ Done")
             await say(terminal, "/rename Sums that add up")
             await terminal.until("It is called “Sums that add up” now.")
+            await say(terminal, "/diff")
+            # What was asked for stands above what came of it.
+            await terminal.until("> /diff Turn 1: Fix it. calc.py")
             await say(terminal, "/undo")
             await terminal.until("Undone calc.py: 1 change")
             assert "a - b" in (folder / "calc.py").read_text()
@@ -365,6 +368,8 @@ async def test_the_last_session_goes_on_and_its_changes_are_decided_there(folder
             await terminal.until("Redone calc.py")
             assert "a + b" in (folder / "calc.py").read_text()
             assert await left(terminal) == 0
+        await terminal.until("(or agent-ls -c, here)")
+        await terminal.until("agent-ls diff shows them")
         async with at_screen(folder, model, "-c", "--mode", "auto") as terminal:
             await terminal.until("Going on with “Sums that add up” (1 turn)")
             await terminal.until("Fixed well.")
@@ -381,6 +386,30 @@ async def test_the_last_session_goes_on_and_its_changes_are_decided_there(folder
             await say(terminal, "/mdoe")
             await terminal.until("Did you mean /mode?")
             assert await left(terminal) == 0
+
+
+async def test_escape_stops_a_turn_and_all_of_an_output_can_be_seen(folder: Path) -> None:
+    numbers = "seq 1 2000 | tr '\\n' ' ' | fold -w 70; echo; echo the end"
+    scenario = _RUNS.replace("COMMAND", numbers) + '[[answer]]\nhang = "before"\n'
+    async with (
+        scripted(scenario) as model,
+        at_screen(folder, model, "--mode", "auto") as terminal,
+    ):
+        await terminal.until("Mode auto (Auto): Asks only for what is always asked.")
+        await terminal.until("Say what to do")
+        await say(terminal, "Count.")
+        await model.wait_for_requests(2)
+        assert " 1000 " not in terminal.shown
+        terminal.type("\x1b")
+        await terminal.until("■ Cancelled")
+        # Escape alone does not leave, nor does the Ctrl-C behind it.
+        assert "again leaves" not in terminal.visible
+        await say(terminal, "/output 2")
+        await terminal.until("the session has 1 command")
+        await say(terminal, "/output")
+        await terminal.until(" 1000 ")
+        assert await left(terminal) == 0
+    assert "Not decided yet" not in terminal.shown
 
 
 async def test_a_terminal_that_is_closed_leaves_a_turn_that_can_go_on(folder: Path) -> None:

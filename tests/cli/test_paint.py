@@ -8,6 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from agent_ls.cli.chat.blocks import split_finished
+from agent_ls.cli.chat.changed_words import changed_words
 from agent_ls.cli.chat.diff_rows import is_diff, rows_of
 from agent_ls.cli.chat.paint import Painter
 from agent_ls.edits.diff import diff_to_read
@@ -92,7 +93,8 @@ def test_a_diff_has_the_line_numbers_of_both_sides() -> None:
     assert [one for one in rows if one[0] == "gap"] == [("gap", "⋮", 0)]
     assert [one[1] for one in rows if one[0] == "file"] == ["a.txt", "b.txt (new)"]
     shown = plain(Painter().diff(diff, 60))
-    assert "  3 - line 3" in shown
+    # Removed lines have no number among those of the new text.
+    assert "    - line 3" in shown
     assert "  4 + more" in shown
 
 
@@ -111,6 +113,32 @@ def test_a_long_diff_says_how_much_is_left_out() -> None:
         Painter().diff(diff, 60, most_rows=40, is_titled=True)
     )
     assert not is_diff("just words\n--- and a rule\n")
+
+
+def marked(drawn: str) -> list[str]:
+    """Return what is shown in reverse."""
+    return re.findall("\x1b\\[[0-9;]*7[0-9;]*m([^\x1b]*)", drawn)
+
+
+def test_the_words_that_differ_are_marked() -> None:
+    before = "def add(a, b):\n\treturn total(a - b)\nold\n"
+    after = "def add(a, b):\n\treturn total(a + b)\nsomething else altogether\n"
+    drawn = Painter().diff(diff_to_read(before, after, "a.py"), 60)
+    assert marked(drawn) == ["-", "+"]
+
+
+def test_lines_without_a_counterpart_and_very_long_ones_are_not_marked() -> None:
+    rows = rows_of(diff_to_read("a = 1\n", "a = 2\nb = 2\n", "a.py"))
+    assert changed_words(list(rows)) == {}
+    long = "x, " * 400
+    rows = rows_of(f"@@ -1 +1 @@\n-{long}1\n+{long}2\n")
+    assert not any(changed_words(list(rows)).values())
+
+
+def test_lists_tables_and_code_begin_where_the_text_begins() -> None:
+    text = "Text\n\n- one\n  - two\n\n10. ten\n\n| a | b |\n|---|---|\n| c | d |\n\n```py\nx\n```\n"
+    drawn = [line for line in plain(Painter().markdown(text, 60)).split("\n") if line]
+    assert drawn == ["Text", "• one", "  • two", "10 ten", "a  b", "────", "c  d", "  x"]
 
 
 SPLITS = [

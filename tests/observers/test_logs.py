@@ -235,7 +235,7 @@ def test_a_terminal_that_cannot_show_the_signs_gets_the_words() -> None:
         ("write_file", '{"path": "a.py", "content": "1\\n2\\n"}', "a.py (2 lines)"),
         ("move_file", '{"path": "a", "new_path": "b"}', "a → b"),
         ("run_command", '{"command": "pytest -x\\nls"}', "pytest -x…"),
-        ("grep", '{"pattern": "import jwt"}', '"import jwt" in .'),
+        ("grep", '{"pattern": "import jwt"}', '"import jwt"'),
         ("glob", '{"pattern": "**/*.py", "path": "src"}', '"**/*.py" in src'),
         ("list_dir", "{}", "."),
         ("update_plan", '{"items": [{"status": "completed"}, {"text": "b"}]}', "1 of 2 done"),

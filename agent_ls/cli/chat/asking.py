@@ -172,7 +172,7 @@ class ScreenAnswers:
 
         pressed["?"] = partial(self._explain, rows)
         self._shown = request.id
-        self._screen.ask(Ask(panel, words, pressed, lasting))
+        self._screen.ask(Ask(panel, words, pressed, lasting, "A key above, or why not"))
 
     def _explain(self, rows: Sequence[tuple[str, str]]) -> None:
         columns, height = self._screen.size
@@ -221,7 +221,14 @@ class ScreenAnswers:
             rows.append(("", f"Enter alone answers: {question.default}"))
         pressed = {key: partial(settle, one) for key, one in rows if key}
         self._shown = question.id
-        self._screen.ask(Ask(lambda columns, _: self._painter.rows(rows, columns), settle, pressed))
+        self._screen.ask(
+            Ask(
+                lambda columns, _: self._painter.rows(rows, columns),
+                settle,
+                pressed,
+                hint="A key above, or an answer" if options else "Your answer",
+            )
+        )
 
 
 def _fits(drawn: str, height: int) -> bool:

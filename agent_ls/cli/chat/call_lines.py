@@ -1,12 +1,14 @@
-"""What is printed of a call that has ended: one line, and what a user looks for below it."""
+"""What is printed of a call: one line while it runs and when it has ended, and what is below it."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from agent_ls.cli.chat.paint import Painter
 from agent_ls.domain.calls import ToolResult
-from agent_ls.observers.call_summary import short
+from agent_ls.domain.sentences import counted
+from agent_ls.observers.call_summary import short, summary_of
 
 OUTPUT_LINES = 5
 """Lines of a command's output that are shown below its call while it runs."""
@@ -14,10 +16,53 @@ _COMMAND = "run_command"
 _MOST_SAID_CHARS = 400
 _SUMMARY_LINES = 3
 _WORD = re.compile(r"\w")
+_VERBS: Mapping[str, str] = {
+    "apply_patch": "Edit",
+    "ask_user": "Ask",
+    "background": "Background",
+    "delegate": "Delegate",
+    "delete_file": "Delete",
+    "diagnostics": "Check",
+    "edit_file": "Edit",
+    "final_output": "Answer",
+    "find_symbol": "Find",
+    "glob": "List",
+    "grep": "Search",
+    "list_dir": "List",
+    "move_file": "Move",
+    "outline": "Outline",
+    "read_file": "Read",
+    "read_output": "Read output",
+    "references": "Find uses of",
+    "repository_map": "Map",
+    "review_findings": "Findings",
+    _COMMAND: "$",
+    "search_messages": "Search messages",
+    "skill": "Skill",
+    "update_plan": "Plan",
+    "web_fetch": "Fetch",
+    "write_file": "Write",
+}
+"""What a user reads instead of a tool's name."""
+_COUNTS: Mapping[str, tuple[str, str]] = {
+    "find_symbol": ("found", "place"),
+    "glob": ("files", "file"),
+    "grep": ("hits", "hit"),
+    "list_dir": ("entries", "name"),
+}
+"""By tool, which of its result's facts says how much was found, and what that is."""
 
 
-def result_line(painter: Painter, columns: int, call: str, result: ToolResult) -> str:
-    """Return the call with its outcome, whose end is never cut off."""
+def call_words(tool: str, arguments_json: str) -> str:
+    """Return a call in a few words."""
+    about = summary_of(tool, arguments_json, with_size=False)
+    return f"{_VERBS.get(tool, tool)} {about}".rstrip()
+
+
+def result_line(
+    painter: Painter, columns: int, tool: str, call: str, size: str, result: ToolResult
+) -> str:
+    """Return the call with its outcome, whose end is never cut off; ``size`` of what it changed."""
     took = f"{result.duration_ms / 1000:.1f} s" if result.duration_ms >= 100 else ""
     if result.error is not None:
         return painter.sides(f"✗ {call}", took, columns, "red")
@@ -25,7 +70,15 @@ def result_line(painter: Painter, columns: int, call: str, result: ToolResult) -
         return painter.sides(f"· {call}", f"({result.not_run})", columns, "dim")
     if result.bad_exit:
         return painter.sides(f"✗ {call}", f"{result.bad_exit}  {took}".rstrip(), columns, "red")
-    return painter.sides(f"✓ {call}", took, columns)
+    end = "  ".join(filter(None, (size or _count(tool, result), took)))
+    return painter.sides(f"✓ {call}", end, columns)
+
+
+def _count(tool: str, result: ToolResult) -> str:
+    fact, noun = _COUNTS.get(tool, ("", ""))
+    data = result.data if isinstance(result.data, dict) else {}
+    count = data.get(fact)
+    return counted(count, noun) if isinstance(count, int) else ""
 
 
 def lines_below(

@@ -8,12 +8,13 @@ import signal
 import sys
 
 from agent_ls.assembly import open_disk_workspace, open_sessions
+from agent_ls.cli.changes import newest_turn
 from agent_ls.cli.chat.completing import PromptCompleter
 from agent_ls.cli.chat.face import Face, leave_on_hang_up, logged
 from agent_ls.cli.chat.folder_name import short_folder
 from agent_ls.cli.chat.own_commands import OF_NO_SESSION, OWN
 from agent_ls.cli.chat.screen import Doing, Screen
-from agent_ls.cli.chat.slash import Talk, run_command
+from agent_ls.cli.chat.slash import Talk, is_of_conversation, run_command
 from agent_ls.cli.named_sessions import cut_off_session, first_session
 from agent_ls.cli.options import conversation_settings, folder_of
 from agent_ls.cli.result import resuming
@@ -22,7 +23,7 @@ from agent_ls.domain.commands import BUILT_IN, call_of, called_in
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.events import TurnEnded, TurnStarted
 from agent_ls.domain.goals import split_goal
-from agent_ls.domain.modes import Mode
+from agent_ls.domain.modes import MODE_WORDS, Mode
 from agent_ls.domain.sentences import counted
 from agent_ls.domain.shipped_commands import OWN_PREFIX, SHIPPED
 from agent_ls.domain.stops import EXIT_CANCELLED
@@ -62,21 +63,24 @@ async def converse(
             talk = Talk(sessions, workspace, session, face)
             is_resumed = arguments.command == "resume"
             await _show(face, session, goes_on=is_resumed)
-            screen.footer = lambda: _footer(talk, short_folder(folder))
+            screen.footer = lambda: _footer(talk, face, short_folder(folder))
             screen.refresh()
             completer.begin(sessions, FileNames(workspace))
             if is_resumed:
                 session.resume()
             elif not session.state.turns:
+                name, does = MODE_WORDS[session.state.mode]
+                face.say(f"Mode {session.state.mode} ({name}): {does} /mode changes it.", "dim")
                 await _tell_cut_off(face, sessions)
             asyncio.get_running_loop().add_signal_handler(
                 signal.SIGTERM, screen.leave, EXIT_CANCELLED
             )
             await _talk(screen, ended, talk, early)
             await face.close()
+            is_decided = await _is_decided(talk.session)
         finally:
             await sessions.close()
-    _say_goodbye(screen, talk.session, arguments)
+    _say_goodbye(screen, talk.session, arguments, is_decided=is_decided)
 
 
 async def begin_session(sessions: Sessions, arguments: argparse.Namespace) -> Session:
@@ -120,6 +124,9 @@ async def _talk(
             next_one.cancel()
             break
         text, waits = next_one.result()
+        if is_of_conversation(text):
+            # A prompt is shown once its turn begins; this has none.
+            talk.face.say(f"\n> {text.strip()}", "bold")
         try:
             await say(talk, text, waits=waits)
         except (AgentLsError, OSError) as error:
@@ -192,14 +199,35 @@ async def _tell_cut_off(face: Face, sessions: Sessions) -> None:
         face.say(f"“{name}” was cut off. /resume {newest.session_id[-6:]} opens it.", "yellow")
 
 
-def _footer(talk: Talk, folder: str) -> str:
-    state = talk.session.state
-    kind = " · dry run" if state.is_dry_run else ""
-    return f"  mode {state.mode}{kind} · /help · {state.model} · {folder}"
+def _footer(talk: Talk, face: Face, folder: str) -> str:
+    state, view = talk.session.state, face.view
+    parts = [
+        f"mode {state.mode}",
+        "dry run" if state.is_dry_run else "",
+        f"context {view.context_share:.0%}" if view and view.context_share else "",
+        state.model,
+        folder,
+        "/help",
+    ]
+    return f"  {' · '.join(filter(None, parts))}"
 
 
-def _say_goodbye(screen: Screen, session: Session, arguments: argparse.Namespace) -> None:
+async def _is_decided(session: Session) -> bool:
+    """Say whether no change of the session waits to be kept or undone."""
+    if session.is_closed or not session.state.turns:
+        return True
+    return newest_turn(await session.review.ledger(), "open") is None
+
+
+def _say_goodbye(
+    screen: Screen, session: Session, arguments: argparse.Namespace, *, is_decided: bool
+) -> None:
     if screen.is_gone or not session.state.turns:
         return
     cut_off = "The turn was cut off. " if session.state.is_running else ""
-    sys.stderr.write(f"\n{cut_off}{resuming(session.state, arguments)}\n")
+    is_here = arguments.workspace == "."
+    newest = " (or agent-ls -c, here)" if is_here else ""
+    lines = ["", f"{cut_off}{resuming(session.state, arguments)}{newest}"]
+    if is_here and not is_decided:
+        lines.append("Not decided yet: changes; agent-ls diff shows them, keep or undo decides")
+    sys.stderr.write("\n".join([*lines, ""]))

@@ -25,6 +25,7 @@ OWN: Mapping[str, str] = {
     "fork": "go on in a copy of this session: /fork [TURN]",
     "rename": "give this session a title: /rename TITLE",
     "archive": "hide this session from lists",
+    "output": "all that a command printed: /output [N], 1 for the last one",
     "background": "what runs in the background, and its end: /background [stop NAME]",
     "costs": "what this session has used, turn by turn",
     "export": "show this session as Markdown",

@@ -9,18 +9,23 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from markdown_it import MarkdownIt
+from pygments.token import Comment, Keyword, Name, Number, String
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-from rich.markdown import Heading, Markdown, MarkdownElement, TableElement
+from rich.markdown import CodeBlock, Heading, ListItem, Markdown, MarkdownElement, TableElement
 from rich.padding import Padding
 from rich.segment import Segment, Segments
+from rich.style import Style
+from rich.syntax import ANSISyntaxTheme, Syntax
 from rich.table import Table
 from rich.text import Text
 from rich.theme import Theme
 
+from agent_ls.cli.chat.changed_words import changed_words
 from agent_ls.cli.chat.diff_rows import DiffRow, rows_of
 from agent_ls.safety.text import visible, visible_line
 
@@ -31,14 +36,15 @@ _TAB_COLUMNS = 4
 _MIN_COLUMNS = 20
 _STYLES = {"added": "green", "removed": "red", "same": "", "note": "dim", "gap": "dim"}
 _SIGNS = {"added": "+", "removed": "-", "same": " "}
-# Colours of the terminal's own palette: they can be read on a dark and on a light ground.
+# Colours of the terminal's own palette, and of these the ones that can be read on a dark and on a
+# light ground: no bright ones, no yellow, no blue.
 _THEME = Theme(
     {
         "markdown.h1": "bold underline",
         "markdown.h2": "bold",
         "markdown.h3": "bold",
         "markdown.h4": "italic",
-        "markdown.code": "cyan",
+        "markdown.code": "magenta",
         "markdown.code_block": "",
         "markdown.block_quote": "dim",
         "markdown.hr": "dim",
@@ -48,6 +54,57 @@ _THEME = Theme(
         "markdown.table.header": "bold",
     }
 )
+
+
+_CODE = ANSISyntaxTheme(
+    {
+        Comment: Style(dim=True),
+        Keyword: Style(bold=True),
+        Name.Function: Style(color="magenta"),
+        Name.Class: Style(color="magenta"),
+        Number: Style(color="cyan"),
+        String: Style(color="green"),
+    }
+)
+
+
+class _Code(CodeBlock):
+    """Code that is set in, and nothing else."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the code; what does not fit goes on in the next line."""
+        code = Syntax(str(self.text).rstrip(), self.lexer_name, theme=_CODE, word_wrap=True)
+        yield Padding(code, (0, 0, 0, 2))
+
+
+class _Item(ListItem):
+    """An item that begins where the text around it begins."""
+
+    def render_bullet(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the item behind a bullet."""
+        yield from _without_edge(super().render_bullet(console, _wider(options)))
+
+    def render_number(
+        self, console: Console, options: ConsoleOptions, number: int, last_number: int
+    ) -> RenderResult:
+        """Yield the item behind its number."""
+        lines = super().render_number(console, _wider(options), number, last_number)
+        yield from _without_edge(lines)
+
+
+def _wider(options: ConsoleOptions) -> ConsoleOptions:
+    return options.update(width=options.max_width + 1)
+
+
+def _without_edge(lines: RenderResult) -> RenderResult:
+    """Yield drawn lines without their first column, which is blank."""
+    is_first = True
+    for one in lines:
+        if isinstance(one, Segment) and is_first:
+            yield one._replace(text=one.text[1:])
+        else:
+            yield one
+        is_first = isinstance(one, Segment) and one.text == "\n"
 
 
 class _Heading(Heading):
@@ -66,6 +123,7 @@ class _Table(TableElement):
         """Yield the table; what does not fit goes on in the next line."""
         for table in super().__rich_console__(console, options):
             if isinstance(table, Table):
+                table.show_edge = False
                 for column in table.columns:
                     column.overflow = "fold"
             yield table
@@ -82,7 +140,10 @@ _PARSER = (
 class _Markdown(Markdown):
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {
         **Markdown.elements,
+        "code_block": _Code,
+        "fence": _Code,
         "heading_open": _Heading,
+        "list_item_open": _Item,
         "table_open": _Table,
     }
 
@@ -93,7 +154,7 @@ class Painter:
     def markdown(self, text: str, columns: int) -> str:
         """Return a text in Markdown as the terminal shows it, without a final line end."""
         text = visible(text)
-        shown = _Markdown(text, code_theme="ansi_dark", hyperlinks=False)
+        shown = _Markdown(text, hyperlinks=False)
         shown.parsed = _PARSER.parse(text)
         return _BLANKS.sub("\n\n", self.drawn(shown, columns)).strip("\n")
 
@@ -175,14 +236,20 @@ def _table(rows: Sequence[DiffRow], more: str) -> RenderableType:
     # A sign of its own, so that what is wrapped hangs below the text.
     table.add_column(no_wrap=True, width=1)
     table.add_column(overflow="fold")
-    for one in rows:
-        number = str(one.number) if one.number else ""
+    # What is hidden in a line, and its tabs, are wider as they are shown.
+    rows = [replace(one, text=visible(one.text).expandtabs(_TAB_COLUMNS)) for one in rows]
+    changed = changed_words(rows)
+    for at, one in enumerate(rows):
+        # A removed line has no place in the text whose lines are counted here.
+        number = str(one.number) if one.number and one.kind != "removed" else ""
         if one.kind == "file":
             table.add_row("", "", Text(visible_line(one.text), style="bold"))
             continue
         style = _STYLES[one.kind]
-        text = visible(one.text).expandtabs(_TAB_COLUMNS)
-        table.add_row(number, Text(_SIGNS.get(one.kind, ""), style=style), Text(text, style=style))
+        text = Text(one.text, style=style)
+        for first, last in changed.get(at, ()):
+            text.stylize("reverse", first, last)
+        table.add_row(number, Text(_SIGNS.get(one.kind, ""), style=style), text)
     if more:
         table.add_row("", "", Text(more, style="dim"))
     return table

@@ -30,6 +30,7 @@ from prompt_toolkit.layout import (
     Window,
 )
 from prompt_toolkit.layout.menus import CompletionsMenu
+from prompt_toolkit.layout.processors import AfterInput, ConditionalProcessor
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
 
@@ -43,7 +44,10 @@ _OTHER_ROWS = 2
 _FRAME_S = 0.1
 _ALONE_S = 0.4
 """After a letter that answers: a sentence may begin with it, and goes on sooner."""
+_ESCAPE_S = 0.3
+"""After Escape: it may begin a key of its own."""
 _MARK, _MORE = "> ", "  "
+_EMPTY = "Say what to do · @ names a file · / lists commands"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,8 @@ class Ask:
     """Each answers when it stands alone: after a moment, or with Enter."""
     with_enter: Collection[str] = ()
     """Those that answer with Enter alone, since what they decide lasts."""
+    hint: str = ""
+    """What an empty composer says."""
 
 
 @dataclass(slots=True)
@@ -225,6 +231,11 @@ class Screen:
             self._takes_answer = ask is not None
             self.doing.send(text, waits)
 
+    def _interrupted(self) -> None:
+        """Stop the turn, and nothing else."""
+        self.doing.stop()
+        self.refresh()
+
     def _stopped(self) -> None:
         """Stop the turn; without one clear the composer; twice in a row leave."""
         if self._is_warned:
@@ -259,7 +270,16 @@ class Screen:
     def _built(self) -> Application[None]:
         is_live = Condition(lambda: bool(self._lines().value))
         composer = Window(
-            BufferControl(self._buffer, key_bindings=self._keys()),
+            BufferControl(
+                self._buffer,
+                key_bindings=self._keys(),
+                input_processors=[
+                    ConditionalProcessor(
+                        AfterInput(self._hint, style="class:placeholder"),
+                        Condition(lambda: not self._buffer.text),
+                    )
+                ],
+            ),
             height=lambda: Dimension(min=1, max=_MOST_COMPOSER_ROWS),
             dont_extend_height=True,
             wrap_lines=True,
@@ -281,7 +301,7 @@ class Screen:
                 ),
             ]
         )
-        return Application(
+        app = Application[None](
             Layout(body, focused_element=composer),
             style=STYLE,
             erase_when_done=True,
@@ -295,6 +315,11 @@ class Screen:
                 enable_cpr=False,
             ),
         )
+        app.timeoutlen = app.ttimeoutlen = _ESCAPE_S
+        return app
+
+    def _hint(self) -> str:
+        return _EMPTY if self._ask is None else self._ask.hint
 
     @property
     def _may_answer(self) -> bool:
@@ -319,6 +344,7 @@ class Screen:
             (("tab",), self._tabbed, None),
             (("escape", "enter"), partial(self._buffer.insert_text, "\n"), None),
             (("c-j",), partial(self._buffer.insert_text, "\n"), None),
+            (("escape",), self._interrupted, lambda: self.is_busy() and not self._buffer.text),
             (("c-c",), self._stopped, None),
             (("<sigint>",), self._stopped, None),
             (("c-d",), self.leave, lambda: not self._buffer.text),

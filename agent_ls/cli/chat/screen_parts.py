@@ -15,11 +15,12 @@ from prompt_toolkit.styles import Style
 STYLE = Style.from_dict(
     {
         "mark": "bold",
-        "footer": "ansibrightblack",
+        "footer": "dim",
+        "placeholder": "dim",
         "completion-menu": "bg:default fg:default",
         "completion-menu.completion.current": "reverse bg:default fg:default",
-        "completion-menu.meta.completion": "bg:default ansibrightblack",
-        "completion-menu.meta.completion.current": "bg:default ansibrightblack",
+        "completion-menu.meta.completion": "bg:default dim",
+        "completion-menu.meta.completion.current": "bg:default dim",
         "scrollbar.background": "bg:default",
         "scrollbar.button": "bg:default",
     }

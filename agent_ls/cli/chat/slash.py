@@ -13,10 +13,17 @@ from agent_ls.cli.session_costs import cost_lines
 from agent_ls.cli.sessions import session_line, stopped
 from agent_ls.cli.stored import the_one_meant
 from agent_ls.cli.which import nearest
+from agent_ls.domain.commands import call_of, called_in
 from agent_ls.domain.errors import AgentLsError
-from agent_ls.domain.events import SessionArchived, SessionRenamed
+from agent_ls.domain.events import (
+    SessionArchived,
+    SessionRenamed,
+    ToolCallFinished,
+    ToolCallStarted,
+)
 from agent_ls.domain.modes import MODE_WORDS, Mode
 from agent_ls.domain.review import ReviewDecision
+from agent_ls.domain.sentences import counted
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.review.ledger import Selection
 from agent_ls.safety.text import label, visible
@@ -24,6 +31,7 @@ from agent_ls.session.custom_commands import called
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
 
+_COMMAND = "run_command"
 _MOST_LISTED = 20
 _TITLE_CHARACTERS = 80
 
@@ -68,6 +76,12 @@ async def run_command(talk: Talk, name: str, arguments: str) -> bool:
         return False
     await act(talk, arguments)
     return True
+
+
+def is_of_conversation(text: str) -> bool:
+    """Say whether a text calls a command that only the conversation knows."""
+    call = called_in(text)
+    return call is not None and call[0] in _ACTS
 
 
 async def _help(talk: Talk, _arguments: str) -> None:
@@ -180,7 +194,10 @@ async def _diff(talk: Talk, arguments: str) -> None:
     ledger = await talk.session.review.ledger()
     turn = turn_named(ledger, arguments) if arguments else newest_turn(ledger, "open")
     text = await turn_diff(talk.workspace, turn) if turn else ""
-    if text:
+    if text and turn:
+        number = list(ledger.turns).index(turn.turn_id) + 1
+        about = label(call_of(turn.prompt), _TITLE_CHARACTERS)
+        talk.face.say(f"Turn {number}: {about}", "dim")
         talk.face.show_diff(text)
     else:
         talk.face.say("There are no open changes." if not arguments else "It changed nothing.")
@@ -225,6 +242,27 @@ async def _export(talk: Talk, arguments: str) -> None:
     talk.face.say(text)
 
 
+async def _output(talk: Talk, arguments: str) -> None:
+    which = int(arguments) if arguments.isdecimal() else 0 if arguments else 1
+    journal = [one.event for one in await talk.session.journal()]
+    commands = {
+        one.call_id for one in journal if isinstance(one, ToolCallStarted) and one.tool == _COMMAND
+    }
+    results = [
+        one.result
+        for one in journal
+        if isinstance(one, ToolCallFinished) and one.result.call_id in commands
+    ]
+    if not 0 < which <= len(results):
+        raise AgentLsError(
+            f"/output shows what a command printed, 1 for the last one; "
+            f"the session has {counted(len(results), 'command')}"
+        )
+    result = results[-which]
+    whole = await talk.session.content(result.output_id) if result.output_id else None
+    talk.face.say(result.text if whole is None else whole.decode(errors="replace"))
+
+
 async def _background(talk: Talk, arguments: str) -> None:
     verb, _, named = arguments.partition(" ")
     if verb == "stop" and named:
@@ -259,6 +297,7 @@ _ACTS: Mapping[str, Callable[[Talk, str], Awaitable[None]]] = {
     "undo": _deciding("undo"),
     "redo": _deciding("redo"),
     "restore": _restore,
+    "output": _output,
     "background": _background,
     "costs": _costs,
     "export": _export,

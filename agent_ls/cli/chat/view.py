@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass, field
 
 from agent_ls.cli.chat.blocks import split_finished
-from agent_ls.cli.chat.call_lines import OUTPUT_LINES, lines_below, result_line
+from agent_ls.cli.chat.call_lines import OUTPUT_LINES, call_words, lines_below, result_line
 from agent_ls.cli.chat.paint import Painter
 from agent_ls.cli.chat.screen import Screen
 from agent_ls.domain import events as ev
@@ -24,9 +24,8 @@ from agent_ls.domain.sentences import counted
 from agent_ls.domain.stops import PLAIN, STATUS_WORDS, TurnStatus
 from agent_ls.domain.usage import Usage
 from agent_ls.edits.diff import diff_to_read
-from agent_ls.observers.call_summary import summary_of
 from agent_ls.observers.human_log import HumanLog
-from agent_ls.observers.report.words import money, tokens
+from agent_ls.observers.report.words import duration, money, tokens
 from agent_ls.session.session import Session
 
 _log = logging.getLogger(__name__)
@@ -62,10 +61,20 @@ _ENDS = {
 class _Running:
     """A call that runs."""
 
-    name: str
-    about: str
+    tool: str
+    words: str
     started_s: float
     output: str = ""
+
+
+@dataclass(slots=True)
+class _Edits:
+    """What one call has changed so far."""
+
+    added: int = 0
+    removed: int = 0
+    diffs: list[str] = field(default_factory=list[str])
+    """Those that the user has not seen yet."""
 
 
 @dataclass(slots=True)
@@ -80,6 +89,8 @@ class _Turn:
     intents: dict[tuple[str, str], ev.EditIntended] = field(
         default_factory=dict[tuple[str, str], ev.EditIntended]
     )
+    edits: dict[str, _Edits] = field(default_factory=dict[str, _Edits])
+    """By call, until it has ended."""
     seen: set[str] = field(default_factory=set[str])
     """Calls whose diff the user has seen in an approval."""
     changed: set[str] = field(default_factory=set[str])
@@ -107,6 +118,9 @@ class SessionView:
         """Whether some of the answer is printed."""
         self._is_below_text = False
         """Whether what was printed last is the model's text."""
+        self._window_tokens = 0
+        self.context_share = 0.0
+        """How full the model's window was after the last answer; 0: not known."""
         self._take_in_turn()
         self._queue: asyncio.Queue[ev.StoredEvent | ev.Ephemeral] = asyncio.Queue()
         self._task = asyncio.ensure_future(self._show_all())
@@ -117,6 +131,7 @@ class SessionView:
         for stored in state.turn.events if state.is_running and state.turn else ():
             self._log.lines_of(stored.event)
             self._count(stored.event)
+            self._measure(stored.event)
             if isinstance(stored.event, ev.ToolCallFinished):
                 self._turn.running.pop(stored.event.result.call_id, None)
 
@@ -193,6 +208,7 @@ class SessionView:
     async def _event(self, event: ev.Event) -> None:
         lines = self._log.lines_of(event)
         self._count(event)
+        self._measure(event)
         match event:
             case ev.TurnStarted(prompt=prompt):
                 self._prompt(call_of(prompt))
@@ -233,8 +249,8 @@ class SessionView:
                 if message.calls:
                     self._said.clear()
             case ev.ToolCallStarted():
-                about = summary_of(event.tool, event.arguments_json)
-                turn.running[event.call_id] = _Running(event.tool, about, time.monotonic())
+                words = call_words(event.tool, event.arguments_json)
+                turn.running[event.call_id] = _Running(event.tool, words, time.monotonic())
             case ev.EditIntended():
                 turn.intents[event.call_id, event.edit.path] = event
             case ev.ApprovalRequested(request=request):
@@ -242,6 +258,16 @@ class SessionView:
                 self._is_below_text = False
             case ev.CommandChanged(path=path):
                 turn.changed.add(path)
+            case _:
+                pass
+
+    def _measure(self, event: ev.Event) -> None:
+        """Take in how full the model's window is."""
+        match event:
+            case ev.RequestPrepared(window_tokens=window_tokens):
+                self._window_tokens = window_tokens
+            case ev.AttemptFinished(usage=usage) if self._window_tokens and usage.total_tokens:
+                self.context_share = usage.total_tokens / self._window_tokens
             case _:
                 pass
 
@@ -255,37 +281,41 @@ class SessionView:
         turn = self._turn
         call = turn.running.pop(result.call_id, None)
         asked = turn.asked.get(result.call_id)
-        name = call.name if call else asked.tool if asked else "call"
-        about = call.about if call else summary_of(name, asked.arguments_json) if asked else ""
-        output = call.output if call else ""
+        tool = call.tool if call else asked.tool if asked else "call"
+        words = call.words if call else call_words(tool, asked.arguments_json) if asked else tool
+        edits = turn.edits.pop(result.call_id, None)
+        size = f"+{edits.added} -{edits.removed}" if edits else ""
         columns = self._screen.columns
         if self._is_below_text:
             self._is_below_text = False
             self._screen.print("")
-        self._screen.print(result_line(self._painter, columns, f"{name} {about}", result))
+        self._screen.print(result_line(self._painter, columns, tool, words, size, result))
+        if edits and edits.diffs:
+            diff = "".join(edits.diffs)
+            self._screen.print(
+                self._painter.diff(diff, columns, most_rows=_MOST_DIFF_ROWS, is_titled=True)
+            )
         if self._log.is_rejected(result.call_id):
             return
-        for line in lines_below(self._painter, columns, name, output, result):
+        output = call.output if call else ""
+        for line in lines_below(self._painter, columns, tool, output, result):
             self._screen.print(line)
 
     async def _edited(self, event: ev.EditApplied) -> None:
-        """Print the diff of an edit that nobody has seen yet."""
+        """Take in what an edit changed, with its diff if nobody has seen it yet."""
         self._turn.changed.add(event.path)
+        edits = self._turn.edits.setdefault(event.call_id, _Edits())
+        edits.added, edits.removed = (
+            edits.added + event.added_lines,
+            edits.removed + event.removed_lines,
+        )
         intent = self._turn.intents.pop((event.call_id, event.path), None)
-        if event.call_id in self._turn.seen:
-            return
-        size = f"+{event.added_lines} -{event.removed_lines}"
-        self._line(f"✎ {event.path}  {size}", "bold")
-        if intent is None:
+        if intent is None or event.call_id in self._turn.seen:
             return
         before = await self._text_of(intent.before_blob)
         after = await self._text_of(event.after_blob)
         if (before, after) != (None, None):
-            text = diff_to_read(before, after, event.path)
-            columns = self._screen.columns
-            self._screen.print(
-                self._painter.diff(text, columns, most_rows=_MOST_DIFF_ROWS, is_titled=True)
-            )
+            edits.diffs.append(diff_to_read(before, after, event.path))
 
     async def _text_of(self, digest: str | None) -> str | None:
         if digest is None:
@@ -311,7 +341,7 @@ class SessionView:
         ]
         if turn.usage.cost_usd:
             parts.append(money(turn.usage.cost_usd))
-        parts.append(f"{time.monotonic() - turn.started_s:.0f} s")
+        parts.append(_took(turn.started_s))
         if event.failure_reason and self._tells_why:
             self._print(event.failure_reason, style)
         self._screen.print("")
@@ -330,9 +360,8 @@ class SessionView:
             lines += ["", *self._unfinished(columns, rows)][-rows:]
         now_s = time.monotonic()
         for call in self._turn.running.values():
-            took = f"{now_s - call.started_s:.0f} s"
-            head = f"{_frame(now_s)} {call.name} {call.about}"
-            lines.append(self._painter.sides(head, took, columns))
+            head = f"{_frame(now_s)} {call.words}"
+            lines.append(self._painter.sides(head, _took(call.started_s), columns))
             lines += self._painter.tail(call.output, columns, OUTPUT_LINES)
         return "\n".join(lines[-rows:])
 
@@ -350,13 +379,18 @@ class SessionView:
         turn, now_s = self._turn, time.monotonic()
         waits = state.approvals or state.questions
         parts = [
-            "Waits for you" if waits else f"{_frame(now_s)} Works",
-            f"{now_s - turn.started_s:.0f} s",
+            "Waits for your answer" if waits else f"{_frame(now_s)} Works",
+            _took(turn.started_s),
             f"{tokens(turn.usage.total_tokens)} tokens" if turn.usage.total_tokens else "",
             f"{len(state.queue)} queued" if state.queue else "",
-            "" if waits else "Ctrl-C stops · Enter steers · Tab queues",
+            "Ctrl-C stops" if waits else "Esc stops · Enter steers · Tab queues",
         ]
         return self._painter.line(" · ".join(filter(None, parts)), columns, "dim")
+
+
+def _took(started_s: float) -> str:
+    took_s = int(time.monotonic() - started_s)
+    return duration(took_s * 1000) if took_s >= 60 else f"{took_s} s"
 
 
 def _frame(now_s: float) -> str:
