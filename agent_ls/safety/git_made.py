@@ -11,7 +11,14 @@ import stat
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from agent_ls.safety.git_places import Repositories, data_folder, git_steering, repositories_at
+from agent_ls.safety.git_places import (
+    REBASE_STEPS,
+    Repositories,
+    data_folder,
+    git_steering,
+    rebase_steps,
+    repositories_at,
+)
 from agent_ls.safety.paths import real_path
 
 _MAX_BYTES = 65_536
@@ -25,7 +32,10 @@ _PLAIN_LINE = re.compile(
 """What git writes into a repository's settings when it makes one. No key of these sections names a
 program; a URL may, where it has two colons or begins with a dash."""
 _WORKTREE_LINE = re.compile(r"\tworktree = ([^\"\\#;]*)")
-_PARTS = frozenset({"hooks", "config", "config.worktree", "commondir", "attributes"})
+_STEPS = Path(REBASE_STEPS).name
+_RUNS = re.compile(r"^\s*(?:x|exec)\b", re.MULTILINE)
+"""A step of a rebase that runs a program."""
+_PARTS = frozenset({"hooks", "config", "config.worktree", "commondir", "attributes", _STEPS})
 _TOP_NAMES = frozenset(
     {
         *("HEAD", "FETCH_HEAD", "ORIG_HEAD", "COMMIT_EDITMSG", "config", "description", "index"),
@@ -40,7 +50,8 @@ _NO_LINKS = ("HEAD", "config", "hooks", "info", "objects", "refs", "modules", "w
 def is_made_by_git(path: Path, repositories: Collection[Path]) -> bool:
     """Say whether git itself made something that steers it, and whether git runs no program by it.
 
-    ``path`` is a ``.git``, a repository without work tree, or what ``git_steering`` yields.
+    ``path`` is a ``.git``, a repository without work tree, or what ``git_steering`` and
+    ``rebase_steps`` yield.
     ``repositories`` are data folders that a ``.git`` file may lead into although they are not
     plain.
     """
@@ -78,7 +89,8 @@ def is_plain_repository(folder: Path) -> bool:
         # Only a work tree's data lead elsewhere.
         return False
     has_parts = (folder / "HEAD").is_file() and (folder / "config").is_file()
-    return has_parts and all(_is_plain_part(one, (folder,)) for one in git_steering(folder))
+    parts = (*git_steering(folder), *rebase_steps(folder))
+    return has_parts and all(_is_plain_part(one, (folder,)) for one in parts)
 
 
 def _is_plain_part(path: Path, repositories: Collection[Path]) -> bool:
@@ -100,6 +112,8 @@ def _is_plain_part(path: Path, repositories: Collection[Path]) -> bool:
             is_known = repository.name == ".git" or repository in repositories
             is_tree = is_known and path.parent.parent.name == "worktrees"
             return is_tree and _text(path) == "../..\n"
+        case _ if path.name == _STEPS:
+            return not _RUNS.search(_text(path))
         case _:
             return False
 

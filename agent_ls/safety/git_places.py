@@ -13,6 +13,9 @@ from agent_ls.safety.paths import real_path
 
 _STEERING = ("hooks", "config", "config.worktree", "commondir", "info/attributes")
 """Names in a repository's data folder. ``commondir`` says where the others lie."""
+REBASE_STEPS = "rebase-merge/git-rebase-todo"
+"""Names in a data folder what is left of a rebase, which may run programs. It is watched and not
+held: a command may go on with the rebase."""
 _NESTED = ("modules", "worktrees")
 _NOT_WALKED = frozenset({"objects", "refs", "logs", "hooks", "info", "lfs"})
 _LEADING = re.compile(
@@ -55,13 +58,22 @@ class Repositories:
 
 def git_steering(folder: Path) -> Iterator[Path]:
     """Yield what exists in a data folder and steers git, also for its submodules and work trees."""
+    return _existing(folder, _STEERING)
+
+
+def rebase_steps(folder: Path) -> Iterator[Path]:
+    """Yield the lists of what is left of rebases, of submodules and work trees, too."""
+    return _existing(folder, (REBASE_STEPS,))
+
+
+def _existing(folder: Path, names: Iterable[str]) -> Iterator[Path]:
     places = [folder]
     for name in _NESTED:
         for place, below, _ in os.walk(folder / name):
             below[:] = [one for one in below if one not in _NOT_WALKED]
             places.append(Path(place))
     for place in places:
-        for name in _STEERING:
+        for name in names:
             if os.path.lexists(place / name):
                 yield place / name
 

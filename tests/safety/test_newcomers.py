@@ -476,6 +476,39 @@ async def test_a_repository_that_makes_git_run_something_waits(
     assert made in said
 
 
+@pytest.mark.parametrize(
+    "change, waits",
+    [
+        ("git status", False),
+        ("git status; echo 'exec touch ran' >> .git/rebase-merge/git-rebase-todo", True),
+        ("git status; sed -i '1i  x touch ran' .git/rebase-merge/git-rebase-todo", True),
+        ("git status; sed -i s/^pick/drop/ .git/rebase-merge/git-rebase-todo", False),
+        ("git rebase --abort; mkdir .git/rebase-merge; "
+         "echo 'exec touch ran' > .git/rebase-merge/git-rebase-todo", True),
+        ("echo 1 > a; git add a; GIT_EDITOR=true git rebase --continue", False),
+    ],
+)  # fmt: skip
+async def test_steps_of_a_rebase_that_run_a_program_wait(
+    builder: SandboxBuilder, committed: Path, change: str, waits: bool
+) -> None:
+    for key in ("user.name", "user.email"):
+        _git("config", key, "me", at=committed)
+    for branch, texts in (("side", "12"), ("main", "3")):
+        _git("switch", "-qC", branch, "main", at=committed)
+        for text in texts:
+            (committed / "a").write_text(text)
+            _git("add", "a", at=committed)
+            _git("commit", "-qm", f"{branch} {text}", at=committed)
+    _git("rebase", "main", "side", at=committed)
+    steps = committed / ".git" / "rebase-merge" / "git-rebase-todo"
+    assert "side 2" in steps.read_text()
+    said = await _run(builder, change, _IN_GIT)
+    # With Landlock nothing can be added there.
+    runs = steps.exists() and "touch ran" in steps.read_text()
+    assert runs is waits or (not runs and "Permission denied" in said)
+    assert is_undecided(steps) is runs, said
+
+
 @pytest.mark.parametrize("builder", ["bubblewrap"], indirect=True)
 async def test_what_a_command_beside_another_makes_of_a_repository_waits(
     builder: SandboxBuilder, committed: Path
