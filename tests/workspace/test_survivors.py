@@ -1,8 +1,9 @@
-"""Nothing of a command survives a stop, or the server's death, by two seconds."""
+"""Nothing of a command survives a stop, or the server's death."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -20,8 +21,8 @@ pytestmark = pytest.mark.heavy
 
 Sandboxes = Literal["off", "bubblewrap", "landlock"]
 
-_LIMIT_S = 2.0
-_READY_S = 30.0
+_LIMIT_S = 30.0
+"""Takes a tenth of a second; whether that is kept up on a busy machine is no question here."""
 _SERVER = """
 import asyncio, sys
 from pathlib import Path
@@ -62,27 +63,25 @@ def _living(mark: str, but: int) -> list[str]:
     for one in psutil.process_iter():
         try:
             line = " ".join(one.cmdline())
-            if mark in line and one.pid != but and one.status() != psutil.STATUS_ZOMBIE:
+            if re.search(mark, line) and one.pid != but and one.status() != psutil.STATUS_ZOMBIE:
                 found.append(line)
         except psutil.Error:
             continue
     return found
 
 
-def _until(holds: bool, mark: str, but: int, limit_s: float) -> list[str]:
+def _until(holds: bool, mark: str, but: int) -> list[str]:
     """Wait until processes with the mark live, or until none does; return those that live."""
-    deadline_s = time.monotonic() + limit_s
+    deadline_s = time.monotonic() + _LIMIT_S
     while bool(living := _living(mark, but)) is not holds and time.monotonic() < deadline_s:
         threading.Event().wait(0.05)
     return living
 
 
 @pytest.mark.parametrize("command", _COMMANDS)
-@pytest.mark.parametrize("end", ["killed", "stopped"])
+@pytest.mark.parametrize("end", ["killed", "killed while it starts", "stopped"])
 @pytest.mark.parametrize("sandbox", ["off", "bubblewrap", "landlock"])
-def test_nothing_survives(
-    tmp_path: Path, command: str, end: Literal["killed", "stopped"], sandbox: Sandboxes
-) -> None:
+def test_nothing_survives(tmp_path: Path, command: str, end: str, sandbox: Sandboxes) -> None:
     if sandbox != "off" and probe(SandboxOptions(use=sandbox)).sandbox is None:
         pytest.skip(f"{sandbox} does not work here")
     mark = f"{os.getpid()}.{uuid.uuid4().int % 10**9}"
@@ -98,13 +97,15 @@ def test_nothing_survives(
     server = subprocess.Popen(arguments, stdin=subprocess.PIPE, text=True)
     try:
         assert server.stdin is not None
-        assert _until(True, f"sleep {mark}", server.pid, _READY_S)
-        if end == "killed":
-            server.kill()
-        else:
+        # The first that can be seen is what starts the sandbox, with the whole command behind it.
+        seen = f"sleep {mark}" if end == "killed while it starts" else f"^sleep {mark}"
+        assert _until(True, seen, server.pid)
+        if end == "stopped":
             server.stdin.write("stop\n")
             server.stdin.flush()
-        assert _until(False, mark, server.pid, _LIMIT_S) == []
+        else:
+            server.kill()
+        assert _until(False, mark, server.pid) == []
     finally:
         server.kill()
         server.wait()
