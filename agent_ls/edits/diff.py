@@ -54,11 +54,9 @@ def diff_to_read(
     return shown + more
 
 
-def patch_to_apply(
-    before: str | None, after: str | None, path: str, new_path: str | None = None
-) -> str:
+def patch_to_apply(before: str | None, after: str | None, path: str) -> str:
     """Return a unified diff that a program or a model can apply, with whole lines."""
-    return _diff(before, after, path, new_path, None)
+    return _diff(before, after, path, None, None)
 
 
 def hunks_to_read(

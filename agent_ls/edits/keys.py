@@ -108,7 +108,7 @@ def conversions(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
             olds, theres = units(old), units(there)
             source = _pairs(olds, theres)
             if source is not None:
-                found |= _conversion(olds, theres, source)
+                found |= _conversion(olds, source)
     for group in _GROUPS:
         if any(group.get(piece) == there for piece, there in found.items()):
             found = {**group, **found}
@@ -154,9 +154,7 @@ def _pairs(olds: list[tuple[str, str]], theres: list[tuple[str, str]]) -> list[s
     return found if at == len(theres) and not rest else None
 
 
-def _conversion(
-    olds: list[tuple[str, str]], theres: list[tuple[str, str]], source: list[str]
-) -> dict[str, str]:
+def _conversion(olds: list[tuple[str, str]], source: list[str]) -> dict[str, str]:
     return {
         piece: there
         for (_, piece), there in zip(olds, source, strict=True)

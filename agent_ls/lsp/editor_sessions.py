@@ -14,13 +14,10 @@ from typing import Any, Final
 from agent_ls.assembly import open_sessions
 from agent_ls.domain.commands import CommandList
 from agent_ls.domain.errors import AgentLsError, SessionHeld
-from agent_ls.domain.events import StoredEvent
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.sentences import clause
 from agent_ls.domain.symbols import Definition, Symbol
 from agent_ls.loop.ports.codeintel import CodeIntel
-from agent_ls.loop.ports.models import ModelList
-from agent_ls.loop.ports.store import SessionSummary
 from agent_ls.lsp.connection.language_server import AgentLanguageServer
 from agent_ls.lsp.connection.uris import uri_to_path
 from agent_ls.lsp.conversation_page import place_of
@@ -193,20 +190,6 @@ class EditorSessions:
 
     # Working.
 
-    async def models(self) -> ModelList:
-        """Return the models that can be used.
-
-        Errors: ``AgentLsError`` when the store cannot be opened or the list not be made.
-        """
-        return await self.stored.models()
-
-    async def list(self) -> list[SessionSummary]:
-        """Return the sessions of this workspace, newest first.
-
-        Errors: ``AgentLsError`` when the store cannot be opened or read.
-        """
-        return await self.stored.list()
-
     async def definitions(self, name: str, limit: int) -> Sequence[Definition]:
         """Return what is defined under a name or a part of it, best first; none if that fails."""
         try:
@@ -222,10 +205,6 @@ class EditorSessions:
         """Return the custom commands. Errors: ``AgentLsError`` before the store is open."""
         self._look()
         return await self.stored.custom_commands.listed()
-
-    async def interrupted(self) -> list[SessionSummary]:
-        """Return sessions with an interrupted turn, newest first. Errors: as of ``list``."""
-        return await self.stored.interrupted()
 
     async def check_command(self, prompt: str) -> None:
         """Raise ``AgentLsError`` for a prompt that calls a command which cannot be used."""
@@ -252,10 +231,6 @@ class EditorSessions:
                 "resume it with the command agent-ls.session.resume."
             )
         return self._presenters.attach(found)
-
-    async def sub_agent(self, session_id: str) -> list[StoredEvent]:
-        """Return what a sub-agent has done so far; empty for the id of anything else."""
-        return await self.stored.sub_agent(session_id)
 
     async def current(self) -> Session | None:
         """Return the current session; None when no request has needed one yet."""
@@ -372,7 +347,7 @@ class EditorSessions:
         await self.review_open_changes()
         if not self._workspace.roots or self._presenters.sessions.keys() - self._reviewed:
             return
-        newest = next((one for one in await self.list() if one.turns), None)
+        newest = next((one for one in await self.stored.list() if one.turns), None)
         if newest is not None and newest.session_id not in self._presenters.sessions:
             try:
                 await self._review(newest.session_id)

@@ -104,7 +104,8 @@ class StoredCredentials:
             key = _DUMMY_KEY
         if not key and names:
             place = f"The keyring's entry {KEYRING_SERVICE} {provider}"
-            key = _checked(place, await _keyring_key(provider) or "")
+            found = await _keyring_keys([provider])
+            key = _checked(place, found.get(provider, ""))
         if not key and variables.is_key_needed and provider and not is_own_server:
             text = f"There is no key for {model}: {self.hint(model, api_base)}"
             failure = ProviderFailure.NO_KEY
@@ -279,11 +280,6 @@ def _unusable(text: str) -> ProviderError:
 
 def _has_keyring() -> bool:
     return importlib.util.find_spec("keyring") is not None
-
-
-async def _keyring_key(provider: str) -> str | None:
-    """Return a key from the keyring; None if it has none or does not answer in time."""
-    return (await _keyring_keys([provider])).get(provider)
 
 
 async def _keyring_keys(providers: Iterable[str]) -> dict[str, str]:

@@ -104,15 +104,3 @@ def fault_nodes(root: Node) -> Iterator[Node]:
             yield node
         elif node.has_error:
             stack.extend(reversed(node.children))
-
-
-def nodes_at(root: Node, at_byte: int) -> Iterator[Node]:
-    """Yield the nodes that contain a byte, outermost first.
-
-    Descends from the root: nodes do not store their parents, so climbing takes quadratic time.
-    """
-    cursor = root.walk()
-    while (node := cursor.node) is not None and node.start_byte <= at_byte < node.end_byte:
-        yield node
-        if cursor.goto_first_child_for_byte(at_byte) is None:
-            break

@@ -81,8 +81,8 @@ class RunCommandArguments(Arguments):
     timeout_s: Annotated[float | None, Field(gt=0)] = Field(
         None, description="Seconds it may take, if not the usual 120."
     )
-    background: Annotated[str, Field(max_length=40, pattern=r"^[A-Za-z0-9][\w.-]*$")] | None = (
-        Field(None, description="A name: it goes on under it, for servers and watchers.")
+    background: _Name | None = Field(
+        None, description="A name: it goes on under it, for servers and watchers."
     )
     network: tuple[Annotated[str, AfterValidator(_granted)], ...] = Field(
         (), description="Hosts it needs, as pypi.org; else no network."

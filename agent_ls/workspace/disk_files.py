@@ -318,8 +318,7 @@ def create(place: Place, shown: str, data: bytes, *, mode: int | None = None) ->
         try:
             rename_new(folder, temporary, folder, place.absolute.name)
         except BaseException:
-            with suppress(OSError):
-                os.unlink(temporary, dir_fd=folder)
+            _remove(folder, temporary)
             raise
         _sync(folder)
 
@@ -392,8 +391,7 @@ def _written(folder: int, data: bytes, kept: _Facts | None, mode: int | None) ->
             os.fchmod(descriptor, kept.mode)
         os.fsync(descriptor)
     except BaseException:
-        with suppress(OSError):
-            os.unlink(name, dir_fd=folder)
+        _remove(folder, name)
         raise
     finally:
         os.close(descriptor)

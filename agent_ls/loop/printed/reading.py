@@ -6,7 +6,6 @@ Invariant: linear in the text's length, whatever a model prints.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -151,7 +150,7 @@ def _in_fences(body: str) -> tuple[str, tuple[Printed, ...]] | None:
     """Read the code blocks that end the text, if all of them are calls."""
     calls: list[Printed] = []
     begin = len(body)
-    for block in reversed(list(_blocks(body))):
+    for block in reversed(list(_BLOCK.finditer(body))):
         if body[block.end() : begin].strip():
             break
         found = _of_code(block["inner"], block["language"])
@@ -160,10 +159,6 @@ def _in_fences(body: str) -> tuple[str, tuple[Printed, ...]] | None:
         calls[:0] = found
         begin = block.start()
     return (body[:begin].rstrip(), tuple(calls)) if calls else None
-
-
-def _blocks(body: str) -> Iterator[re.Match[str]]:
-    return _BLOCK.finditer(body)
 
 
 def _of_code(code: str, language: str) -> tuple[Printed, ...] | None:

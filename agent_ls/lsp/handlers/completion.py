@@ -173,7 +173,7 @@ async def _symbols(context: EditorContext, typed: str) -> Found:
 
 
 async def _sessions(context: EditorContext, typed: str) -> Found:
-    found = await context.sessions.list()
+    found = await context.sessions.stored.list()
     return Found(
         [Row("session", one.session_id, one.session_id, one.title or "untitled") for one in found]
     )

@@ -12,7 +12,7 @@ from agent_ls.lsp.editor_context import EditorContext
 
 async def list_models(context: EditorContext, asked: wire.ModelsParams) -> wire.ModelsResult:
     """Return the models that can be used with the keys that are there, or all that are known."""
-    found = await context.sessions.models()
+    found = await context.sessions.stored.models()
     ready = {_provider(one.name) for one in found.models}
     models = list(found.models)
     if asked.is_all:

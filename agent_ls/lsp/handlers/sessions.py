@@ -30,7 +30,7 @@ async def resume(context: EditorContext, asked: wire.SessionsResumeParams) -> wi
     """Open a session and continue its interrupted turn, unless ``continue_turn`` is false."""
     session_id = asked.session_id
     if session_id is None:
-        interrupted = await context.sessions.interrupted()
+        interrupted = await context.sessions.stored.interrupted()
         if not interrupted:
             raise AgentLsError("No session of this workspace was cut off.")
         session_id = interrupted[0].session_id
@@ -78,7 +78,7 @@ async def snapshot(context: EditorContext, asked: wire.SnapshotParams) -> wire.S
             "capabilities.experimental.agent."
         )
     is_shown = asked.session_id is None or asked.session_id in context.presenters.sessions
-    journal = [] if is_shown else await context.sessions.sub_agent(asked.session_id or "")
+    journal = [] if is_shown else await context.sessions.stored.sub_agent(asked.session_id or "")
     if journal:
         return publisher.snapshot(fold_all(journal), journal)
     session = await context.sessions.session(asked.session_id)
