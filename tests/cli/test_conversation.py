@@ -369,7 +369,7 @@ async def test_the_last_session_goes_on_and_its_changes_are_decided_there(folder
             assert "a + b" in (folder / "calc.py").read_text()
             assert await left(terminal) == 0
         await terminal.until("(or agent-ls -c, here)")
-        await terminal.until("agent-ls diff shows them")
+        await terminal.until("Its changes are not decided yet")
         async with at_screen(folder, model, "-c", "--mode", "auto") as terminal:
             await terminal.until("Going on with “Sums that add up” (1 turn)")
             await terminal.until("Fixed well.")
@@ -395,7 +395,7 @@ async def test_escape_stops_a_turn_and_all_of_an_output_can_be_seen(folder: Path
         scripted(scenario) as model,
         at_screen(folder, model, "--mode", "auto") as terminal,
     ):
-        await terminal.until("Mode auto (Auto): Asks only for what is always asked.")
+        await terminal.until("Mode auto: Asks only for what is always asked.")
         await terminal.until("Say what to do")
         await say(terminal, "Count.")
         await model.wait_for_requests(2)
@@ -409,7 +409,7 @@ async def test_escape_stops_a_turn_and_all_of_an_output_can_be_seen(folder: Path
         await say(terminal, "/output")
         await terminal.until(" 1000 ")
         assert await left(terminal) == 0
-    assert "Not decided yet" not in terminal.shown
+    assert "not decided yet" not in terminal.shown
 
 
 async def test_a_terminal_that_is_closed_leaves_a_turn_that_can_go_on(folder: Path) -> None:

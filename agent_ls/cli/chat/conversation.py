@@ -69,8 +69,8 @@ async def converse(
             if is_resumed:
                 session.resume()
             elif not session.state.turns:
-                name, does = MODE_WORDS[session.state.mode]
-                face.say(f"Mode {session.state.mode} ({name}): {does} /mode changes it.", "dim")
+                _, does = MODE_WORDS[session.state.mode]
+                face.say(f"Mode {session.state.mode}: {does} /mode changes it.", "dim")
                 await _tell_cut_off(face, sessions)
             asyncio.get_running_loop().add_signal_handler(
                 signal.SIGTERM, screen.leave, EXIT_CANCELLED
@@ -206,8 +206,8 @@ def _footer(talk: Talk, face: Face, folder: str) -> str:
         "dry run" if state.is_dry_run else "",
         f"context {view.context_share:.0%}" if view and view.context_share else "",
         state.model,
-        folder,
         "/help",
+        folder,
     ]
     return f"  {' · '.join(filter(None, parts))}"
 
@@ -229,5 +229,5 @@ def _say_goodbye(
     newest = " (or agent-ls -c, here)" if is_here else ""
     lines = ["", f"{cut_off}{resuming(session.state, arguments)}{newest}"]
     if is_here and not is_decided:
-        lines.append("Not decided yet: changes; agent-ls diff shows them, keep or undo decides")
+        lines.append("Its changes are not decided yet: agent-ls diff, keep or undo")
     sys.stderr.write("\n".join([*lines, ""]))
