@@ -100,7 +100,7 @@ with --base:
     ),
     "setup": (
         """agent-ls setup
-  agent-ls setup --model anthropic/claude-sonnet-4-5 < key.txt
+  agent-ls setup --model anthropic/claude-sonnet-5-5 < key.txt
   agent-ls setup --model openai/qwen3 --api-base http://127.0.0.1:8000/v1""",
         "0 done    1 the model does not answer, nothing was written    3 a wrong answer",
     ),

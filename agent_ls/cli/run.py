@@ -16,6 +16,7 @@ from pathlib import Path
 
 from agent_ls.assembly import open_disk_workspace, open_sessions
 from agent_ls.cli.chat.begin import chat
+from agent_ls.cli.chat.folder_name import short_folder
 from agent_ls.cli.event_lines import failure_as_event, print_result, stream_events
 from agent_ls.cli.named_sessions import cut_off_session, first_session, open_named
 from agent_ls.cli.options import conversation_settings
@@ -187,7 +188,8 @@ async def _turn(
         if _is_drawn(arguments):
             from agent_ls.cli.chat.one_turn import drawn
 
-            async with drawn(session, resuming(session.state, arguments)) as view:
+            last_words = resuming(session.state, arguments)
+            async with drawn(session, short_folder(folder), last_words) as view:
                 await task.begin(session)
                 ended = await session.wait_idle()
                 await view.settled()

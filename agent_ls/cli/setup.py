@@ -26,7 +26,7 @@ _NOT_WRITTEN = 1
 _KEYS_FILE = "credentials.toml"
 _SERVICE = "agent-ls"
 _EXAMPLES = (
-    "anthropic/claude-sonnet-4-5, openai/gpt-5, ollama_chat/qwen3 (local), "
+    "anthropic/claude-sonnet-5-5, openai/gpt-5, ollama_chat/qwen3 (local), "
     "openai/NAME with --api-base for a server of your own"
 )
 

@@ -228,12 +228,12 @@ class AnswerKey:
     words: str
 
 
-def answer_keys(request: ApprovalRequest) -> dict[str, AnswerKey]:
+def answer_keys(request: ApprovalRequest, place: str = "this folder") -> dict[str, AnswerKey]:
     """Return the offered answers by their letter, each with what it covers."""
     scope = grant_words(request.preview.grant or "")
     prefix = grant_words(request.preview.prefix or "")
     these = f"these {len(request.covers)} changes" if request.covers else "this one call"
-    here = "in this folder from now on"
+    here = f"in {place} from now on"
     keys = (
         AnswerKey(ApprovalChoice.ALLOW_ONCE, "[y]es", f"allow {these}"),
         AnswerKey(ApprovalChoice.REJECT_ONCE, "[n]o", f"reject {these}"),

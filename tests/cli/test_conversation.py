@@ -76,11 +76,11 @@ async def test_a_task_from_the_first_frame_to_the_last(folder: Path, columns: in
         await say(terminal, "Fix it.")
         await terminal.until("reject every edit")
         shown = terminal.shown
-        for words in ("Allow? Edit calc.py", " -     return a - b", "2 +     return a + b"):
+        for words in ("Allow? Edit calc.py", "2 -     return a - b", "2 +     return a + b"):
             assert words in shown
         assert "**fix**" not in shown
         covered = " ".join(shown.split())
-        assert "allow every edit of a text file in this folder from now on" in covered
+        assert "allow every edit of a text file in ~/project from now on" in covered
         terminal.type("?")
         await terminal.until("Change it with /mode")
         terminal.type("y")
@@ -96,7 +96,7 @@ async def test_a_task_from_the_first_frame_to_the_last(folder: Path, columns: in
         (folder / "go").touch()
         await terminal.until("exit code 3")
         await terminal.until("✓ Done · 3 steps")
-        await terminal.until("2 files changed · /diff shows")
+        await terminal.until("2 files changed · /diff shows them")
         assert "漢字" in terminal.shown
         assert await left(terminal) == 0
     assert "To go on: agent-ls resume ses_" in terminal.shown
@@ -344,7 +344,8 @@ async def test_one_turn_says_which_commands_decide_about_its_changes(folder: Pat
         at_screen(folder, model, "run", "Fix it.", "--mode", "auto", columns=100) as terminal,
     ):
         assert await terminal.ended() == 0
-    assert "1 file changed · agent-ls diff shows · agent-ls undo takes back" in terminal.shown
+    said = "1 file changed, +1 -1 · agent-ls diff shows it · agent-ls undo takes back"
+    assert said in " ".join(terminal.shown.split())
 
 
 async def test_the_last_session_goes_on_and_its_changes_are_decided_there(folder: Path) -> None:
@@ -360,7 +361,8 @@ async def test_the_last_session_goes_on_and_its_changes_are_decided_there(folder
             await terminal.until("It is called “Sums that add up” now.")
             await say(terminal, "/diff")
             # What was asked for stands above what came of it.
-            await terminal.until("> /diff Turn 1: Fix it. calc.py")
+            await terminal.until("> /diff Turn 1 · Fix it. · 1 file, +1 -1 calc.py +1 -1")
+            await terminal.until("/keep ends the review · /undo takes it back")
             await say(terminal, "/undo")
             await terminal.until("Undone calc.py: 1 change")
             assert "a - b" in (folder / "calc.py").read_text()
@@ -368,8 +370,8 @@ async def test_the_last_session_goes_on_and_its_changes_are_decided_there(folder
             await terminal.until("Redone calc.py")
             assert "a + b" in (folder / "calc.py").read_text()
             assert await left(terminal) == 0
-        await terminal.until("(or agent-ls -c, here)")
-        await terminal.until("Its changes are not decided yet")
+        await terminal.until("Here, the last one: agent-ls -c")
+        await terminal.until("1 file to review: agent-ls diff · agent-ls keep · agent-ls undo")
         async with at_screen(folder, model, "-c", "--mode", "auto") as terminal:
             await terminal.until("Going on with “Sums that add up” (1 turn)")
             await terminal.until("Fixed well.")
@@ -388,6 +390,34 @@ async def test_the_last_session_goes_on_and_its_changes_are_decided_there(folder
             assert await left(terminal) == 0
 
 
+async def test_shift_tab_goes_through_the_careful_modes(folder: Path) -> None:
+    async with scripted("") as model, at_screen(folder, model) as terminal:
+        await terminal.until(_READY)
+        for mode in ("accept-edits", "plan", "ask"):
+            terminal.type("\x1b[Z")
+            await terminal.until_true(
+                lambda mode=mode: f"  mode {mode} · " in terminal.visible, mode
+            )
+        assert await left(terminal) == 0
+        await terminal.until_true(lambda: "Last here" not in terminal.shown, "no session before")
+
+
+async def test_a_number_or_a_yes_of_another_program_decides_nothing(folder: Path) -> None:
+    scenario = _FIXES + '[[answer]]\ntext = "Well."\n'
+    async with scripted(scenario) as model, at_screen(folder, model) as terminal:
+        await terminal.until(_READY)
+        await say(terminal, "Fix it.")
+        await terminal.until("reject every edit")
+        await say(terminal, "1")
+        await terminal.until("Nothing is decided: '1' is no answer here.")
+        terminal.type("n")
+        await terminal.until("Well.")
+        assert await left(terminal) == 0
+    async with scripted("") as model, at_screen(folder, model) as terminal:
+        await terminal.until("Last here: “Fix it.” · /resume")
+        assert await left(terminal) == 0
+
+
 async def test_escape_stops_a_turn_and_all_of_an_output_can_be_seen(folder: Path) -> None:
     numbers = "seq 1 2000 | tr '\\n' ' ' | fold -w 70; echo; echo the end"
     scenario = _RUNS.replace("COMMAND", numbers) + '[[answer]]\nhang = "before"\n'
@@ -399,6 +429,7 @@ async def test_escape_stops_a_turn_and_all_of_an_output_can_be_seen(folder: Path
         await terminal.until("Say what to do")
         await say(terminal, "Count.")
         await model.wait_for_requests(2)
+        await terminal.until("more lines · /output")
         assert " 1000 " not in terminal.shown
         terminal.type("\x1b")
         await terminal.until("■ Cancelled")
@@ -409,7 +440,7 @@ async def test_escape_stops_a_turn_and_all_of_an_output_can_be_seen(folder: Path
         await say(terminal, "/output")
         await terminal.until(" 1000 ")
         assert await left(terminal) == 0
-    assert "not decided yet" not in terminal.shown
+    assert "to review" not in terminal.shown
 
 
 async def test_a_terminal_that_is_closed_leaves_a_turn_that_can_go_on(folder: Path) -> None:

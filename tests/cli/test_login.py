@@ -101,7 +101,7 @@ def test_models_are_listed_by_the_keys_that_are_there(
     out, _ = said(capsys)
     head, *rows = out.splitlines()
     assert head.split() == ["model", "window", "$", "in", "$", "out", "tools", "images", "effort"]
-    (row,) = (one.split() for one in rows if one.startswith("anthropic/claude-sonnet-4-5 "))
+    (row,) = (one.split() for one in rows if one.startswith("anthropic/claude-haiku-4-5 "))
     assert row[1] == "200,000"
     assert row[4:6] == ["yes", "yes"]
     assert all(one.startswith("anthropic/claude-") for one in rows)

@@ -93,8 +93,7 @@ def test_a_diff_has_the_line_numbers_of_both_sides() -> None:
     assert [one for one in rows if one[0] == "gap"] == [("gap", "⋮", 0)]
     assert [one[1] for one in rows if one[0] == "file"] == ["a.txt", "b.txt (new)"]
     shown = plain(Painter().diff(diff, 60))
-    # Removed lines have no number among those of the new text.
-    assert "    - line 3" in shown
+    assert "  3 - line 3" in shown
     assert "  4 + more" in shown
 
 
@@ -113,6 +112,16 @@ def test_a_long_diff_says_how_much_is_left_out() -> None:
         Painter().diff(diff, 60, most_rows=40, is_titled=True)
     )
     assert not is_diff("just words\n--- and a rule\n")
+
+
+def test_what_is_wrapped_is_marked_and_files_have_their_sizes() -> None:
+    long = "\treturn first + second + third"
+    diff = diff_to_read("a\n", f"a\n{long}\n", "a.py") + diff_to_read("b\n", None, "b.py")
+    shown = plain(Painter().diff(diff, 30)).split("\n")
+    assert shown == [
+        *("a.py  +1 -0", "  1   a", "  2 +     return first + secon", "    + ↪ d + third"),
+        *("", "b.py (deleted)  +0 -1", "  1 - b"),
+    ]
 
 
 def marked(drawn: str) -> list[str]:

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 
-from agent_ls.cli.chat.diff_rows import is_diff
+from agent_ls.cli.chat.diff_rows import is_diff, rows_of, size_of
 from agent_ls.cli.chat.paint import Painter
-from agent_ls.cli.chat.screen import Ask, Screen
+from agent_ls.cli.chat.screen import BY, Ask, Screen
 from agent_ls.cli.terminal import (
     AnswerKey,
     answer_keys,
@@ -36,7 +36,6 @@ from agent_ls.domain.events import (
 from agent_ls.domain.modes import MODE_WORDS
 from agent_ls.session.session import Session
 
-_BY = "terminal"
 _ASKED_BY_MODEL = "ask_user"
 _CHANGES = (ToolKind.EDIT, ToolKind.DELETE, ToolKind.MOVE)
 """Whose payload is a diff; that of a command may look like one."""
@@ -55,11 +54,14 @@ class ScreenAnswers:
         session: Session,
         settled: Callable[[], Coroutine[None, None, None]],
         is_shown: Callable[[], bool],
+        place: str,
     ) -> None:
         """``settled`` waits until the screen shows what happened before.
 
-        ``is_shown``: whether the screen shows this session, and not another one by now.
+        ``is_shown``: whether the screen shows this session, and not another one by now. ``place``
+        is the workspace as the user reads it.
         """
+        self._place = place
         self._screen, self._painter, self._session = screen, painter, session
         self._settled, self._is_shown = settled, is_shown
         self._tasks: set[asyncio.Task[None]] = set()
@@ -121,8 +123,10 @@ class ScreenAnswers:
         """Print what is asked about; return its title."""
         columns = self._screen.columns
         title, payload = head_and_body(request.preview)
-        self._screen.print("\n" + self._painter.words(title, columns, "bold"))
-        if request.preview.kind in _CHANGES and is_diff(payload):
+        has_diff = request.preview.kind in _CHANGES and is_diff(payload)
+        size = f"  {size_of(rows_of(payload))}" if has_diff else ""
+        self._screen.print("\n" + self._painter.words(title + size, columns, "bold"))
+        if has_diff:
             self._screen.print(self._painter.diff(payload, columns, is_titled=True))
         elif payload:
             self._say(payload)
@@ -132,7 +136,7 @@ class ScreenAnswers:
         await self._settled()
         if request.id not in self._session.state.approvals or not self._is_shown():
             return
-        title, keys = self._show(request), answer_keys(request)
+        title, keys = self._show(request), answer_keys(request, self._place)
 
         def settle(answer: ApprovalAnswer) -> None:
             self._settle(self._session.resolve_approval(request.id, answer), answer.note)
@@ -140,14 +144,14 @@ class ScreenAnswers:
         def words(text: str) -> None:
             if key := named_key(text, keys):
                 act(key)()
-            elif means_perhaps_yes(text):
+            elif means_perhaps_yes(text) or text.isdecimal():
                 self._say(f"Nothing is decided: {text!r} is no answer here.", "yellow")
             elif text:
                 choice = ApprovalChoice.REJECT_ONCE
-                settle(ApprovalAnswer(choice=choice, note=text, by=_BY))
+                settle(ApprovalAnswer(choice=choice, note=text, by=BY))
 
         def act(key: AnswerKey) -> Callable[[], None]:
-            return lambda: settle(ApprovalAnswer(choice=key.choice, by=_BY))
+            return lambda: settle(ApprovalAnswer(choice=key.choice, by=BY))
 
         pressed = {letter: act(key) for letter, key in keys.items()}
         lasting = [letter for letter, key in keys.items() if key.choice not in _FOR_ONCE]
@@ -155,7 +159,8 @@ class ScreenAnswers:
             (f"{letter} Enter" if letter in lasting else letter, key.words)
             for letter, key in keys.items()
         ]
-        rows.append(("?", "explain · or type why not, and Enter rejects with these words"))
+        rows.append(("words", "reject, and the agent reads why; Enter sends them"))
+        rows.append(("?", "explain the mode and these answers"))
         named = [
             f"{key.name} Enter" if letter in lasting else key.name for letter, key in keys.items()
         ]
@@ -163,11 +168,11 @@ class ScreenAnswers:
 
         def panel(columns: int, height: int) -> str:
             # The question stands with its keys, however long what it is about was.
-            head = self._painter.line(f"Allow? {title}", columns, "bold")
+            head = self._painter.badge("Allow?", title, columns)
             why = self._painter.words(request.reason, columns, "dim")
             whole = "\n".join(filter(None, (head, why, self._painter.rows(rows, columns))))
-            if _fits(f"\n{whole}", height):
-                return f"\n{whole}"
+            if _fits(f"\n{whole}\n", height):
+                return f"\n{whole}\n"
             return f"{head}\n{self._painter.words(few, columns)}"
 
         pressed["?"] = partial(self._explain, rows)
@@ -204,7 +209,7 @@ class ScreenAnswers:
 
         def settle(text: str) -> None:
             if text := text or question.default:
-                answer = QuestionAnswer(text=text, by=_BY)
+                answer = QuestionAnswer(text=text, by=BY)
                 self._settle(self._session.resolve_question(question.id, answer), text)
 
         options = question.options[:_MOST_KEYS]

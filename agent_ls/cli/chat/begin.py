@@ -14,7 +14,7 @@ from agent_ls import __version__
 from agent_ls.cli.chat.folder_name import short_folder
 from agent_ls.cli.output import can_draw, forget_terminal
 
-_BANNER = "\x1b[1magent-ls\x1b[0m {version} \x1b[2m{folder}\x1b[0m\n"
+_BANNER = "\x1b[1magent-ls\x1b[0m {version} · {folder}\n"
 
 
 def chat(arguments: argparse.Namespace) -> int:

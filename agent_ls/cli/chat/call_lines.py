@@ -26,6 +26,7 @@ _VERBS: Mapping[str, str] = {
     "edit_file": "Edit",
     "final_output": "Answer",
     "find_symbol": "Find",
+    "find_tool": "Find tool",
     "glob": "List",
     "grep": "Search",
     "list_dir": "List",
@@ -35,9 +36,7 @@ _VERBS: Mapping[str, str] = {
     "read_output": "Read output",
     "references": "Find uses of",
     "repository_map": "Map",
-    "review_findings": "Findings",
     _COMMAND: "$",
-    "search_messages": "Search messages",
     "skill": "Skill",
     "update_plan": "Plan",
     "web_fetch": "Fetch",
@@ -71,7 +70,7 @@ def result_line(
     if result.bad_exit:
         return painter.sides(f"✗ {call}", f"{result.bad_exit}  {took}".rstrip(), columns, "red")
     end = "  ".join(filter(None, (size or _count(tool, result), took)))
-    return painter.sides(f"✓ {call}", end, columns)
+    return painter.sides(f"✓ {call}", end, columns, sign="green")
 
 
 def _count(tool: str, result: ToolResult) -> str:
@@ -82,23 +81,30 @@ def _count(tool: str, result: ToolResult) -> str:
 
 
 def lines_below(
-    painter: Painter, columns: int, tool: str, output: str, result: ToolResult
+    painter: Painter, columns: int, tool: str, output: str, result: ToolResult, way: str
 ) -> list[str]:
-    """Return why it failed, or how a command summed up. ``output`` is what it printed."""
+    """Return why it failed, or how a command summed up.
+
+    ``output`` is what it printed, and ``way`` how the user sees all of it, if there is one.
+    """
     if result.error is not None:
         said = result.text.removeprefix("error: ").removeprefix("Denied: ")
         words = f"{result.error}: {short(said, _MOST_SAID_CHARS)}"
         return [painter.words(words, columns, "dim", indent=2)]
     if result.bad_exit:
         return painter.tail(output or result.text, columns, 2 * OUTPUT_LINES)
-    last = _last_lines(result.text) if tool == _COMMAND and not result.not_run else []
+    printed = _printed(result.text) if tool == _COMMAND and not result.not_run else []
+    # Test runners sum up in their last lines.
+    last = [short(one) for one in printed[-_SUMMARY_LINES:]]
+    if (more := len(printed) - len(last)) and way:
+        last.insert(0, f"… {counted(more, 'more line')} · {way}")
     return [painter.line(f"  {one}", columns, "dim") for one in last]
 
 
-def _last_lines(text: str) -> list[str]:
-    """Return the last lines that a command printed: test runners sum up there."""
+def _printed(text: str) -> list[str]:
+    """Return the lines that a command printed, without those that have no word."""
     lines = [one for one in text.rstrip().splitlines()[1:] if _WORD.search(one)]
     # What run_command adds for the model stands behind it in brackets.
     while lines and lines[-1].startswith("(") and lines[-1].endswith(")"):
         lines.pop()
-    return [short(one) for one in lines[-_SUMMARY_LINES:]]
+    return lines

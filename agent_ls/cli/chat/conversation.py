@@ -7,8 +7,9 @@ import asyncio
 import signal
 import sys
 
+from rich.cells import cell_len
+
 from agent_ls.assembly import open_disk_workspace, open_sessions
-from agent_ls.cli.changes import newest_turn
 from agent_ls.cli.chat.completing import PromptCompleter
 from agent_ls.cli.chat.face import Face, leave_on_hang_up, logged
 from agent_ls.cli.chat.folder_name import short_folder
@@ -33,6 +34,8 @@ from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
 from agent_ls.settings import chosen_budget_usd
 
+_MODES = (Mode.ASK, Mode.ACCEPT_EDITS, Mode.PLAN)
+"""Those that Shift-Tab goes through; what runs nearly everything is named in full."""
 _NO_GOAL = (
     "/goal needs what is to be reached, and below it lines such as: - The tests pass `pytest -q`"
 )
@@ -52,7 +55,8 @@ async def converse(
     leave_on_hang_up(screen)
     folder = folder_of(arguments)
     settings = conversation_settings(arguments, folder).settings
-    face = Face(screen, budget_usd=chosen_budget_usd(settings))
+    place = short_folder(folder)
+    face = Face(screen, place, budget_usd=chosen_budget_usd(settings))
     workspace = open_disk_workspace([folder])
     async with logged(face):
         sessions = await open_sessions(
@@ -63,7 +67,7 @@ async def converse(
             talk = Talk(sessions, workspace, session, face)
             is_resumed = arguments.command == "resume"
             await _show(face, session, goes_on=is_resumed)
-            screen.footer = lambda: _footer(talk, face, short_folder(folder))
+            screen.footer = lambda: _footer(talk, face, place)
             screen.refresh()
             completer.begin(sessions, FileNames(workspace))
             if is_resumed:
@@ -71,16 +75,16 @@ async def converse(
             elif not session.state.turns:
                 _, does = MODE_WORDS[session.state.mode]
                 face.say(f"Mode {session.state.mode}: {does} /mode changes it.", "dim")
-                await _tell_cut_off(face, sessions)
+                await _tell_last(face, sessions)
             asyncio.get_running_loop().add_signal_handler(
                 signal.SIGTERM, screen.leave, EXIT_CANCELLED
             )
             await _talk(screen, ended, talk, early)
             await face.close()
-            is_decided = await _is_decided(talk.session)
+            undecided = await _undecided(talk.session)
         finally:
             await sessions.close()
-    _say_goodbye(screen, talk.session, arguments, is_decided=is_decided)
+    _say_goodbye(screen, talk.session, arguments, undecided)
 
 
 async def begin_session(sessions: Sessions, arguments: argparse.Namespace) -> Session:
@@ -114,7 +118,15 @@ async def _talk(
         return True
 
     stopping: list[asyncio.Task[bool]] = []
-    screen.doing = Doing(lambda text, waits: said.put_nowait((text, waits)), stop, _is_own_command)
+
+    def next_mode() -> None:
+        mode = talk.session.state.mode
+        at = _MODES.index(mode) if mode in _MODES else -1
+        said.put_nowait((f"/mode {_MODES[(at + 1) % len(_MODES)]}", False))
+
+    screen.doing = Doing(
+        lambda text, waits: said.put_nowait((text, waits)), stop, _is_own_command, next_mode
+    )
     for one in early:
         said.put_nowait(one)
     while not ended.done():
@@ -126,7 +138,7 @@ async def _talk(
         text, waits = next_one.result()
         if is_of_conversation(text):
             # A prompt is shown once its turn begins; this has none.
-            talk.face.say(f"\n> {text.strip()}", "bold")
+            talk.face.say(f"\n> {text.strip()}", "cyan")
         try:
             await say(talk, text, waits=waits)
         except (AgentLsError, OSError) as error:
@@ -191,12 +203,17 @@ async def _show(face: Face, session: Session, *, goes_on: bool) -> None:
         face.say("It was cut off. /continue goes on with it; words go on with it, too.", "yellow")
 
 
-async def _tell_cut_off(face: Face, sessions: Sessions) -> None:
-    """Say in a new session which one of this folder was left in the middle of a turn."""
+async def _tell_last(face: Face, sessions: Sessions) -> None:
+    """Say in a new session which one was last here, or was left in the middle of a turn."""
     cut_off = (one for one in await sessions.interrupted() if not one.is_archived)
     if (newest := next(cut_off, None)) is not None:
         name = visible_line(newest.title or "untitled")
         face.say(f"“{name}” was cut off. /resume {newest.session_id[-6:]} opens it.", "yellow")
+        return
+    ended = (one for one in await sessions.list() if one.turns and not one.is_archived)
+    if (last := next(ended, None)) is not None:
+        name = visible_line(last.title or "untitled")
+        face.say(f"Last here: “{name}” · /resume {last.session_id[-6:]} goes on with it", "dim")
 
 
 def _footer(talk: Talk, face: Face, folder: str) -> str:
@@ -206,28 +223,34 @@ def _footer(talk: Talk, face: Face, folder: str) -> str:
         "dry run" if state.is_dry_run else "",
         f"context {view.context_share:.0%}" if view and view.context_share else "",
         state.model,
-        "/help",
         folder,
+        "/help",
     ]
-    return f"  {' · '.join(filter(None, parts))}"
+    shown = [one for one in parts if one]
+    # What a narrow terminal has no room for is left out from the end.
+    while cell_len(line := f"  {' · '.join(shown)}") > face.screen.columns and shown[1:]:
+        shown.pop()
+    return line
 
 
-async def _is_decided(session: Session) -> bool:
-    """Say whether no change of the session waits to be kept or undone."""
+async def _undecided(session: Session) -> int:
+    """Return how many files have changes that were neither kept nor undone."""
     if session.is_closed or not session.state.turns:
-        return True
-    return newest_turn(await session.review.ledger(), "open") is None
+        return 0
+    turns = (await session.review.ledger()).turns.values()
+    return len({one.path for turn in turns for one in turn.files.values() if one.those("open")})
 
 
 def _say_goodbye(
-    screen: Screen, session: Session, arguments: argparse.Namespace, *, is_decided: bool
+    screen: Screen, session: Session, arguments: argparse.Namespace, undecided: int
 ) -> None:
     if screen.is_gone or not session.state.turns:
         return
     cut_off = "The turn was cut off. " if session.state.is_running else ""
-    is_here = arguments.workspace == "."
-    newest = " (or agent-ls -c, here)" if is_here else ""
-    lines = ["", f"{cut_off}{resuming(session.state, arguments)}{newest}"]
-    if is_here and not is_decided:
-        lines.append("Its changes are not decided yet: agent-ls diff, keep or undo")
+    lines = ["", f"{cut_off}{resuming(session.state, arguments)}"]
+    if arguments.workspace == ".":
+        lines.append("Here, the last one: agent-ls -c")
+        if undecided:
+            files = counted(undecided, "file")
+            lines.append(f"{files} to review: agent-ls diff · agent-ls keep · agent-ls undo")
     sys.stderr.write("\n".join([*lines, ""]))

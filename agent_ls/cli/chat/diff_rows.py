@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -23,6 +24,40 @@ class DiffRow:
     text: str
     number: int = 0
     """From 1: of a removed line in the old text, of any other in the new one; 0: it has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileDiff:
+    """The rows of one file."""
+
+    name: str
+    """As it is shown; empty for rows that stand before any file."""
+    rows: tuple[DiffRow, ...]
+
+    @property
+    def size(self) -> str:
+        """Return how much changes, such as ``+4 -1``."""
+        return size_of(self.rows)
+
+
+def size_of(rows: Iterable[DiffRow]) -> str:
+    """Return how many lines are added and removed, such as ``+4 -1``."""
+    count = Counter(one.kind for one in rows)
+    return f"+{count['added']} -{count['removed']}"
+
+
+def files_of(rows: Iterable[DiffRow]) -> Iterator[FileDiff]:
+    """Yield the rows by file."""
+    name, found = "", list[DiffRow]()
+    for one in rows:
+        if one.kind != "file":
+            found.append(one)
+            continue
+        if name or found:
+            yield FileDiff(name, tuple(found))
+        name, found = one.text, []
+    if name or found:
+        yield FileDiff(name, tuple(found))
 
 
 def is_diff(text: str) -> bool:

@@ -22,12 +22,20 @@ _HANG_UP = 129
 class Face:
     """One session on the screen; another one can take its place."""
 
-    def __init__(self, screen: Screen, *, tells_why: bool = True, budget_usd: float = 0) -> None:
-        """``tells_why``: say why a turn did not end well; False where the caller does.
+    def __init__(
+        self,
+        screen: Screen,
+        place: str = "this folder",
+        *,
+        tells_why: bool = True,
+        budget_usd: float = 0,
+    ) -> None:
+        """``place`` is the workspace as the user reads it.
 
+        ``tells_why``: say why a turn did not end well; False where the caller does.
         ``budget_usd``: the limit of which the user is told where it cannot hold; 0: none.
         """
-        self.screen, self.painter = screen, Painter()
+        self.screen, self.painter, self._place = screen, Painter(), place
         self._budget_usd = budget_usd
         self._watched: list[Session] = []
         """Those whose prices are watched."""
@@ -63,7 +71,12 @@ class Face:
             self.screen, self.painter, session, tells_why=self._tells_why
         )
         answers = ScreenAnswers(
-            self.screen, self.painter, session, view.settled, lambda: self.view is view
+            self.screen,
+            self.painter,
+            session,
+            view.settled,
+            lambda: self.view is view,
+            self._place,
         )
         if not any(one is session for one in self._watched):
             self._watched.append(session)

@@ -18,8 +18,8 @@ from agent_ls.session.session import Session
 
 
 @asynccontextmanager
-async def drawn(session: Session, last_words: str) -> AsyncGenerator[SessionView]:
-    """Draw the session's turn for the length of a block.
+async def drawn(session: Session, place: str, last_words: str) -> AsyncGenerator[SessionView]:
+    """Draw the session's turn for the length of a block; ``place`` is its folder.
 
     A user who leaves before its end ends the process, which prints ``last_words``.
     """
@@ -51,8 +51,8 @@ async def drawn(session: Session, last_words: str) -> AsyncGenerator[SessionView
     cancelling: list[asyncio.Task[bool]] = []
     is_over = False
     screen = Screen(Doing(send, stop))
-    face = Face(screen, tells_why=False)
-    screen.footer = lambda: f"  {session.state.mode} · {session.state.model}"
+    face = Face(screen, place, tells_why=False)
+    screen.footer = lambda: f"  mode {session.state.mode} · {session.state.model}"
     ended = asyncio.ensure_future(screen.run())
     ended.add_done_callback(left)
     leave_on_hang_up(screen)

@@ -14,8 +14,8 @@ from typing import ClassVar
 
 from markdown_it import MarkdownIt
 from pygments.token import Comment, Keyword, Name, Number, String
-from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.cells import cell_len, chop_cells
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.markdown import CodeBlock, Heading, ListItem, Markdown, MarkdownElement, TableElement
 from rich.padding import Padding
 from rich.segment import Segment, Segments
@@ -26,7 +26,7 @@ from rich.text import Text
 from rich.theme import Theme
 
 from agent_ls.cli.chat.changed_words import changed_words
-from agent_ls.cli.chat.diff_rows import DiffRow, rows_of
+from agent_ls.cli.chat.diff_rows import DiffRow, FileDiff, files_of, rows_of
 from agent_ls.safety.text import visible, visible_line
 
 _CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -164,12 +164,27 @@ class Painter:
         shown.truncate(columns, overflow="ellipsis")
         return self.drawn(shown, columns)
 
-    def sides(self, text: str, end: str, columns: int, style: str = "") -> str:
-        """Return one line whose end is always shown; the text before it is cut to the width."""
+    def badge(self, word: str, text: str, columns: int) -> str:
+        """Return one line that a word begins which nobody overlooks."""
+        shown = Text.assemble((word, "bold reverse"), " ", (visible_line(text), "bold"))
+        shown.truncate(columns, overflow="ellipsis")
+        return self.drawn(shown, columns)
+
+    def rule(self, columns: int) -> str:
+        """Return a line from one side to the other."""
+        return self.line("─" * columns, columns, "dim")
+
+    def sides(self, text: str, end: str, columns: int, style: str = "", *, sign: str = "") -> str:
+        """Return one line whose end is always shown; the text before it is cut to the width.
+
+        ``sign``: the style of the text's first character.
+        """
         end = visible_line(end)
         room = max(columns - cell_len(end) - 2, _MIN_COLUMNS // 2)
         shown = Text(visible_line(text), style=style, no_wrap=True)
         shown.truncate(room, overflow="ellipsis")
+        if sign:
+            shown.stylize(sign, 0, 1)
         return self.drawn(Text.assemble(shown, "  " if end else "", (end, style)), columns)
 
     def rows(self, rows: Sequence[tuple[str, str]], columns: int) -> str:
@@ -196,14 +211,20 @@ class Painter:
 
         ``is_titled``: what stands above it names its file, if it is about one.
         """
-        rows = list(rows_of(text))
-        if is_titled and sum(one.kind == "file" for one in rows) == 1:
-            rows = [one for one in rows if one.kind != "file"]
-        left = 0
-        if most_rows and len(rows) > most_rows:
-            left, rows = len(rows) - most_rows, rows[:most_rows]
-        more = f"  … {left:,} more lines; /diff shows all" if left else ""
-        return self.drawn(_table(rows, more), columns)
+        files = list(files_of(rows_of(text)))
+        is_headed = not is_titled or sum(one.name != "" for one in files) != 1
+        left = most_rows or sum(len(one.rows) for one in files)
+        more = sum(len(one.rows) for one in files) - left
+        shown: list[RenderableType] = []
+        for one in files:
+            if one.name and is_headed and left > 0:
+                shown += ["", *_head(one)] if shown else _head(one)
+            if one.rows[:left]:
+                shown.append(_table(one.rows[:left], columns))
+            left = max(left - len(one.rows), 0)
+        if more > 0:
+            shown.append(Text(f"  … {more:,} more lines; /diff shows all", style="dim"))
+        return self.drawn(Group(*shown), columns)
 
     def drawn(self, what: RenderableType, columns: int) -> str:
         """Return anything that rich can draw, made safe, without a final line end."""
@@ -229,30 +250,43 @@ class Painter:
         return "\n".join("" if _is_blank(one) else one.rstrip() for one in lines)
 
 
-def _table(rows: Sequence[DiffRow], more: str) -> RenderableType:
+def _head(file: FileDiff) -> list[RenderableType]:
+    return [Text.assemble((visible_line(file.name), "bold"), f"  {file.size}")]
+
+
+def _table(rows: Sequence[DiffRow], columns: int) -> RenderableType:
     digits = len(str(max((one.number for one in rows), default=0)))
     table = Table.grid(padding=(0, 1, 0, 0))
-    table.add_column(justify="right", style="dim", no_wrap=True, min_width=digits + 2)
-    # A sign of its own, so that what is wrapped hangs below the text.
+    table.add_column(justify="right", no_wrap=True, min_width=digits + 2)
     table.add_column(no_wrap=True, width=1)
     table.add_column(overflow="fold")
+    room = max(columns - digits - 5, _MIN_COLUMNS // 2)
     # What is hidden in a line, and its tabs, are wider as they are shown.
     rows = [replace(one, text=visible(one.text).expandtabs(_TAB_COLUMNS)) for one in rows]
     changed = changed_words(rows)
     for at, one in enumerate(rows):
-        # A removed line has no place in the text whose lines are counted here.
-        number = str(one.number) if one.number and one.kind != "removed" else ""
-        if one.kind == "file":
-            table.add_row("", "", Text(visible_line(one.text), style="bold"))
-            continue
         style = _STYLES[one.kind]
         text = Text(one.text, style=style)
         for first, last in changed.get(at, ()):
             text.stylize("reverse", first, last)
-        table.add_row(number, Text(_SIGNS.get(one.kind, ""), style=style), text)
-    if more:
-        table.add_row("", "", Text(more, style="dim"))
+        sign = Text(_SIGNS.get(one.kind, ""), style=style)
+        # The number of a removed line is one of the old text.
+        number = Text(str(one.number or ""), style=style if one.kind == "removed" else "dim")
+        first, *others = _pieces(text, room)
+        table.add_row(number, sign, first)
+        for piece in others:
+            table.add_row("", sign, Text.assemble(("↪ ", "dim"), piece))
     return table
+
+
+def _pieces(text: Text, room: int) -> list[Text]:
+    """Return a line in pieces of this width, the later ones two columns narrower."""
+    if cell_len(text.plain) <= room:
+        return [text]
+    ends = [len(chop_cells(text.plain, room)[0])]
+    for piece in chop_cells(text.plain[ends[0] :], room - 2):
+        ends.append(ends[-1] + len(piece))
+    return list(text.divide(ends[:-1]))
 
 
 def _is_blank(line: str) -> bool:

@@ -47,6 +47,10 @@ _ALONE_S = 0.4
 _ESCAPE_S = 0.3
 """After Escape: it may begin a key of its own."""
 _MARK, _MORE = "> ", "  "
+_RULE_ROWS = 12
+"""A lower terminal has no line above the composer."""
+BY = "terminal"
+"""Who answers here, as answers say it."""
 _EMPTY = "Say what to do · @ names a file · / lists commands"
 
 
@@ -76,6 +80,8 @@ class Doing:
     """Stops the turn; False when none runs."""
     is_command: Callable[[str], bool] = lambda _text: False
     """Says whether a text is for the conversation itself, also while something is asked."""
+    next_mode: Callable[[], None] = lambda: None
+    """Goes to the next mode."""
 
 
 def no_text(_columns: int, _rows: int) -> str:
@@ -126,7 +132,11 @@ class Screen:
         """Return the terminal's width, and the height that is left for what waits or changes."""
         size = self._app.output.get_size()
         composer = min(self._buffer.document.line_count, _MOST_COMPOSER_ROWS)
-        return size.columns, size.rows - _OTHER_ROWS - composer
+        return size.columns, size.rows - _OTHER_ROWS - self._has_rule - composer
+
+    @property
+    def _has_rule(self) -> bool:
+        return self._app.output.get_size().rows >= _RULE_ROWS
 
     @property
     def draft(self) -> str:
@@ -291,6 +301,10 @@ class Screen:
                     Window(FormattedTextControl(self._lines), dont_extend_height=True), is_live
                 ),
                 Window(FormattedTextControl(self._status), height=1),
+                ConditionalContainer(
+                    Window(char="─", height=1, style="class:rule"),
+                    Condition(lambda: self._has_rule),
+                ),
                 composer,
                 CompletionsMenu(max_height=_MOST_MENU_ROWS),
                 ConditionalContainer(
@@ -342,6 +356,7 @@ class Screen:
         bind: list[tuple[tuple[str, ...], Callable[[], None], Callable[[], bool] | None]] = [
             (("enter",), self._entered, None),
             (("tab",), self._tabbed, None),
+            (("s-tab",), self._tabbed_back, None),
             (("escape", "enter"), partial(self._buffer.insert_text, "\n"), None),
             (("c-j",), partial(self._buffer.insert_text, "\n"), None),
             (("escape",), self._interrupted, lambda: self.is_busy() and not self._buffer.text),
@@ -385,6 +400,12 @@ class Screen:
             self._buffer.complete_next()
         else:
             self._buffer.start_completion(select_first=True)
+
+    def _tabbed_back(self) -> None:
+        if self._buffer.complete_state is not None:
+            self._buffer.complete_previous()
+        else:
+            self.doing.next_mode()
 
 
 def _acting(act: Callable[[], None]) -> Callable[[KeyPressEvent], None]:

@@ -17,6 +17,7 @@ STYLE = Style.from_dict(
         "mark": "bold",
         "footer": "dim",
         "placeholder": "dim",
+        "rule": "dim",
         "completion-menu": "bg:default fg:default",
         "completion-menu.completion.current": "reverse bg:default fg:default",
         "completion-menu.meta.completion": "bg:default dim",

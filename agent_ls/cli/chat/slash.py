@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from agent_ls.cli.changes import decide, newest_turn, restore, turn_diff, turn_named
+from agent_ls.cli.chat.diff_rows import rows_of, size_of
 from agent_ls.cli.chat.own_commands import OWN
 from agent_ls.cli.exporting import markdown_of
 from agent_ls.cli.session_costs import cost_lines
@@ -197,8 +198,13 @@ async def _diff(talk: Talk, arguments: str) -> None:
     if text and turn:
         number = list(ledger.turns).index(turn.turn_id) + 1
         about = label(call_of(turn.prompt), _TITLE_CHARACTERS)
-        talk.face.say(f"Turn {number}: {about}", "dim")
+        files = counted(len({one.path for one in turn.files.values() if one.hunks}), "file")
+        size = size_of(rows_of(text))
+        talk.face.say(f"Turn {number} · {about} · {files}, {size}", "dim")
         talk.face.show_diff(text)
+        if any(one.those("open") for one in turn.files.values()):
+            which = f" {arguments}" if arguments else ""
+            talk.face.say(f"/keep{which} ends the review · /undo{which} takes it back", "dim")
     else:
         talk.face.say("There are no open changes." if not arguments else "It changed nothing.")
 

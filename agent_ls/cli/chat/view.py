@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from agent_ls.cli.chat.blocks import split_finished
 from agent_ls.cli.chat.call_lines import OUTPUT_LINES, call_words, lines_below, result_line
 from agent_ls.cli.chat.paint import Painter
-from agent_ls.cli.chat.screen import Screen
+from agent_ls.cli.chat.screen import BY, Screen
 from agent_ls.domain import events as ev
+from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice
 from agent_ls.domain.calls import ToolCall, ToolResult
 from agent_ls.domain.commands import call_of
 from agent_ls.domain.edits import text_of
@@ -48,6 +49,7 @@ _SHOWN_ELSEWHERE = (
     ),
 )
 """Events that have a form of their own here; the others are lines of the log."""
+_ALLOWED_HERE = ApprovalAnswer(choice=ApprovalChoice.ALLOW_ONCE, by=BY)
 _ENDS = {
     TurnStatus.SUCCESS: ("✓", "green"),
     TurnStatus.PARTIAL: ("!", "yellow"),
@@ -69,7 +71,7 @@ class _Running:
 
 @dataclass(slots=True)
 class _Edits:
-    """What one call has changed so far."""
+    """How many lines were changed."""
 
     added: int = 0
     removed: int = 0
@@ -91,6 +93,10 @@ class _Turn:
     )
     edits: dict[str, _Edits] = field(default_factory=dict[str, _Edits])
     """By call, until it has ended."""
+    edited: _Edits = field(default_factory=_Edits)
+    """Of all calls."""
+    by_command: bool = False
+    """Whether a command changed files, of which no lines are counted."""
     seen: set[str] = field(default_factory=set[str])
     """Calls whose diff the user has seen in an approval."""
     changed: set[str] = field(default_factory=set[str])
@@ -205,8 +211,16 @@ class SessionView:
         self._answer(text)
         self._has_begun = False
 
-    async def _event(self, event: ev.Event) -> None:
+    def _lines_of(self, event: ev.Event) -> list[str]:
+        """Return the log's lines."""
         lines = self._log.lines_of(event)
+        if isinstance(event, ev.ApprovalResolved) and event.answer == _ALLOWED_HERE:
+            # The line of the call's result says the rest.
+            return [""]
+        return lines
+
+    async def _event(self, event: ev.Event) -> None:
+        lines = self._lines_of(event)
         self._count(event)
         self._measure(event)
         match event:
@@ -258,6 +272,7 @@ class SessionView:
                 self._is_below_text = False
             case ev.CommandChanged(path=path):
                 turn.changed.add(path)
+                turn.by_command = True
             case _:
                 pass
 
@@ -275,7 +290,8 @@ class SessionView:
         lines = text.strip().split("\n")
         left = len(lines) - _MOST_PROMPT_LINES
         more = f"\n… {counted(left, 'more line')}" if left > 0 else ""
-        self._print("\n> " + "\n".join(lines[:_MOST_PROMPT_LINES]) + more + note, "bold")
+        self._screen.print("\n" + self._painter.rule(self._screen.columns))
+        self._print("> " + "\n".join(lines[:_MOST_PROMPT_LINES]) + more + note, "bold")
 
     def _result(self, result: ToolResult) -> None:
         turn = self._turn
@@ -298,17 +314,17 @@ class SessionView:
         if self._log.is_rejected(result.call_id):
             return
         output = call.output if call else ""
-        for line in lines_below(self._painter, columns, tool, output, result):
+        way = "/output" if self._screen.doing.is_command("/output") else ""
+        for line in lines_below(self._painter, columns, tool, output, result, way):
             self._screen.print(line)
 
     async def _edited(self, event: ev.EditApplied) -> None:
         """Take in what an edit changed, with its diff if nobody has seen it yet."""
         self._turn.changed.add(event.path)
         edits = self._turn.edits.setdefault(event.call_id, _Edits())
-        edits.added, edits.removed = (
-            edits.added + event.added_lines,
-            edits.removed + event.removed_lines,
-        )
+        for one in (edits, self._turn.edited):
+            one.added += event.added_lines
+            one.removed += event.removed_lines
         intent = self._turn.intents.pop((event.call_id, event.path), None)
         if intent is None or event.call_id in self._turn.seen:
             return
@@ -347,11 +363,17 @@ class SessionView:
         self._screen.print("")
         self._line(" · ".join(parts), style)
         if turn.changed and not self._session.state.is_dry_run:
-            files = counted(len(turn.changed), "file")
-            way = "/" if self._screen.doing.is_command("/diff") else "agent-ls "
-            hints = f"{way}diff shows · {way}undo takes back · {way}keep accepts"
-            self._line(f"  {files} changed · {hints}", "dim")
+            self._print(self._changes_of(turn), "dim")
         turn.running.clear()
+
+    def _changes_of(self, turn: _Turn) -> str:
+        """Return what was changed, and what the user can do about it."""
+        files = counted(len(turn.changed), "file")
+        size = "" if turn.by_command else f", +{turn.edited.added} -{turn.edited.removed}"
+        way = "/" if self._screen.doing.is_command("/diff") else "agent-ls "
+        it = "it" if len(turn.changed) == 1 else "them"
+        hints = f"{way}diff shows {it} · {way}undo takes back · {way}keep ends the review"
+        return f"{files} changed{size} · {hints}"
 
     def live(self, columns: int, rows: int) -> str:
         """Draw the text that still arrives and the calls that run, in so many rows."""
@@ -380,10 +402,10 @@ class SessionView:
         waits = state.approvals or state.questions
         parts = [
             "Waits for your answer" if waits else f"{_frame(now_s)} Works",
-            _took(turn.started_s),
+            "" if waits else _took(turn.started_s),
             f"{tokens(turn.usage.total_tokens)} tokens" if turn.usage.total_tokens else "",
             f"{len(state.queue)} queued" if state.queue else "",
-            "Ctrl-C stops" if waits else "Esc stops · Enter steers · Tab queues",
+            "Ctrl-C stops the turn" if waits else "Esc stops · Enter steers · Tab queues",
         ]
         return self._painter.line(" · ".join(filter(None, parts)), columns, "dim")
 
