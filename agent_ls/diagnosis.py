@@ -87,7 +87,7 @@ async def _model(settings: Settings, *, is_asked: bool) -> AsyncIterator[Finding
             "wrong",
             "model",
             f'none is set: write model = "…" into {user_file()}, or set AGENT_LS_MODEL, to a '
-            "litellm name such as anthropic/claude-sonnet-4-5 or ollama_chat/qwen3",
+            "litellm name such as anthropic/claude-sonnet-5-5 or ollama_chat/qwen3",
         )
         return
     if not await _is_provider_known(settings):
@@ -95,7 +95,7 @@ async def _model(settings: Settings, *, is_asked: bool) -> AsyncIterator[Finding
             "wrong",
             "model",
             f"{settings.model!r} names no provider: name the model as provider/name, for example "
-            "anthropic/claude-sonnet-4-5 or ollama_chat/qwen3",
+            "anthropic/claude-sonnet-5-5 or ollama_chat/qwen3",
         )
         return
     yield Finding("ok", "model", settings.model)

@@ -50,7 +50,7 @@ _ENV_READ_ELSEWHERE = ("API_KEY",)
 _ENV_NOT_SETTINGS = frozenset(
     {
         *_ENV_READ_ELSEWHERE,
-        *("EDITORS", "COMMAND"),
+        *("EDITORS", "COMMAND", "PACKAGE"),
         *("HOOK", "FILE", "EDITED_FILE", "HOOK_INPUT", "HOOK_ERRORS"),
     }
 )
@@ -87,7 +87,7 @@ class Settings(Record):
     """Everything that can be set."""
 
     model: str = ""
-    """A litellm model name, such as ``anthropic/claude-sonnet-4-5`` or ``ollama_chat/qwen3``."""
+    """A litellm model name, such as ``anthropic/claude-sonnet-5-5`` or ``ollama_chat/qwen3``."""
     profile: Annotated[str, Trust.NEVER] = ""
     """Which ``[profiles.NAME]`` of the user file is laid over the rest of it; empty: none."""
     mode: Mode = Mode.ASK

@@ -20,7 +20,7 @@ from pydantic import BaseModel, TypeAdapter
 
 PAGE = Path(__file__).parents[1] / "docs" / "settings.md"
 EXAMPLES: Mapping[str, str] = {
-    "model": '"anthropic/claude-sonnet-4-5"',
+    "model": '"anthropic/claude-sonnet-5-5"',
     "profile": '"night"',
     "mode": '"accept-edits"',
     "allowed_tools": '["read_file", "grep", "edit_*"]',

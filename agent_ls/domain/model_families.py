@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 _NEWEST = {
-    "sonnet": "claude-sonnet-4-5",
-    "opus": "claude-opus-4-5",
-    "haiku": "claude-haiku-4-5",
+    "sonnet": "claude-sonnet-5-5",
+    "opus": "claude-opus-5-5",
+    "haiku": "claude-haiku-5-5",
 }
 _INHERITED = ("inherit", "default")
 _PREFIXES = ("", "anthropic/")

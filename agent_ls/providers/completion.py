@@ -32,7 +32,11 @@ Emit = Callable[[ModelEvent], None]
 _MAX_CHANGES: Final = 8
 """How often a refused request is changed; more refusals are the user's to read."""
 _CHANGEABLE: Final = frozenset(
-    {ProviderFailure.BAD_REQUEST, ProviderFailure.UNKNOWN_MODEL, ProviderFailure.BAD_IMAGE}
+    {
+        *(ProviderFailure.BAD_REQUEST, ProviderFailure.UNKNOWN_MODEL, ProviderFailure.BAD_IMAGE),
+        # llama.cpp answers so where the model's template raises.
+        ProviderFailure.SERVER,
+    }
 )
 
 

@@ -159,6 +159,7 @@ class _Table(Record):
     usage: UsagePlaces
     thinking: ThinkingPlaces
     addresses: Mapping[str, str]
+    other_addresses: Mapping[str, tuple[str, ...]]
     plain: Dialect
     misplaced: Misplaced
     ollama_owner: str
@@ -192,6 +193,8 @@ USAGE: Final = _TABLE.usage
 THINKING: Final = _TABLE.thinking
 ADDRESSES: Final = _TABLE.addresses
 """Providers that need no library, and their addresses."""
+OTHER_ADDRESSES: Final = _TABLE.other_addresses
+"""Of some of them, the addresses for keys of another region or plan."""
 MISPLACED: Final = _TABLE.misplaced
 OLLAMA_OWNER: Final = _TABLE.ollama_owner
 """The owner that Ollama names for its models where it lists them in OpenAI's format."""
@@ -240,7 +243,8 @@ def adapted(dialect: Dialect, sent: frozenset[str], words: str) -> Dialect | Non
 
 def lasting(dialect: Dialect) -> Dialect:
     """Return the dialect without what was learnt of one conversation alone."""
-    return dialect.model_copy(update={"leave_out": dialect.leave_out - {"thinking"}})
+    left_out = dialect.leave_out - {"thinking", "reasoning_items"}
+    return dialect.model_copy(update={"leave_out": left_out})
 
 
 def _changed(dialect: Dialect, row: Dialect) -> Dialect:
@@ -279,7 +283,7 @@ def wait_in(words: str) -> float | None:
     """Return the seconds that an error's words ask to wait."""
     for pattern in _TABLE.retry.words:
         if found := re.search(pattern, words.lower()):
-            return seconds_in(found[1])
+            return float(found[1]) if found[1].isdecimal() else seconds_in(found[1])
     return None
 
 

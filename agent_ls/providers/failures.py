@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import html
 import math
+import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from email.utils import parsedate_to_datetime
 from typing import Final
+from urllib.parse import urlsplit
 
 from agent_ls.domain.errors import ProviderError, ProviderFailure
 from agent_ls.domain.sentences import sentence
 from agent_ls.providers.dialects import (
     NEVER,
+    OTHER_ADDRESSES,
     image_refusal,
     is_overflow,
     seconds_in,
@@ -60,8 +63,6 @@ _UNWANTED: Final = (
 # Patterns in error types, codes and texts that tell more than the status; the first match wins.
 _BY_WORDS: Final = (
     (ProviderFailure.NO_CREDIT, NEVER),
-    # What a server on this machine says with a status of its own mistakes.
-    (ProviderFailure.BAD_REQUEST, r"requires more system memory|requires --jinja"),
     # The model may write a better call, and the server load it again, for another request.
     (ProviderFailure.SERVER, r"tool_use_failed|model has crashed"),
     (ProviderFailure.CONTENT_FILTER, _UNWANTED),
@@ -77,6 +78,7 @@ _BY_WORDS: Final = (
         ProviderFailure.UNKNOWN_MODEL,
         r"model[_ ]not[_ ](?:found|exist|supported)|llm provider not provided|not_?found"
         r"|model.{0,80} does not exist|not a valid model|invalid[_ ]model\b|unknown model"
+        r"|model_decommissioned|model identifier is invalid"
         r"|模型不存在",
     ),
     (ProviderFailure.SERVER, r"server_error|internal[_ ]?server|api_error"),
@@ -87,8 +89,13 @@ _TOO_LARGE: Final = 413
 _NO_SUCH_PLACE: Final = frozenset({404, 405})
 _ABOUT_TOKENS: Final = re.compile(r"token|context", re.IGNORECASE)
 _AMBIGUOUS_STATUS: Final = frozenset({400, 413, 422})
-_ENDED_EARLY: Final = "before any terminal event"
-"""litellm's text, with a status code of its own, for a Responses stream that was cut off."""
+_BEFORE_STATUS: Final = (
+    # litellm's text, with a status of its own, for a Responses stream that was cut off.
+    (ProviderFailure.BROKEN_STREAM, "before any terminal event"),
+    # What a server on this machine says with 500 although asking again does not help.
+    (ProviderFailure.BAD_REQUEST, r"requires more system memory|requires --jinja"),
+)
+"""Words that tell more than any status."""
 REDIRECTED: Final = "redirects to"
 _PAGE: Final = re.compile(r"<!doctype html|<html", re.IGNORECASE)
 _NO_ENDPOINT: Final = re.compile(r"no endpoints (?:found|available)", re.IGNORECASE)
@@ -146,8 +153,8 @@ def classify(symptom: Symptom) -> ProviderFailure:
         return ProviderFailure.BAD_IMAGE
     if symptom.status not in _KEY_STATUS and is_overflow(f"{symptom.kind} {symptom.text}"):
         return ProviderFailure.CONTEXT_OVERFLOW
-    if _ENDED_EARLY in symptom.text:
-        return ProviderFailure.BROKEN_STREAM
+    if (told := _by_words(symptom.text, _BEFORE_STATUS)) is not None:
+        return told
     is_busy = symptom.status == 429 or (symptom.status or 0) >= 500
     if is_busy and re.search(NEVER, f"{symptom.kind} {symptom.text}".lower()):
         # Some providers send 429, and MiniMax 500, when the credit is used up. Waiting does not
@@ -256,7 +263,7 @@ def explain(trouble: Trouble, *, model: str, key_hint: str) -> ProviderError:
         ProviderFailure.BROKEN_STREAM: f"The answer of {where} broke off: {trouble.detail}",
         ProviderFailure.HOST_DIED: trouble.detail,
         ProviderFailure.AUTHENTICATION: f"{where} does not accept the key for {model}.{said} To "
-        f"mend it, {key_hint}",
+        f"mend it, {key_hint}{_other_addresses(trouble)}",
         ProviderFailure.NO_KEY: trouble.detail,
         ProviderFailure.NOT_SIGNED_IN: f"{where} does not accept the sign-in for {model}.{said} To "
         f"mend it, {key_hint}",
@@ -299,9 +306,11 @@ def _by_status(status: int | None) -> ProviderFailure | None:
     return ProviderFailure.SERVER if status >= 500 else ProviderFailure.BAD_REQUEST
 
 
-def _by_words(text: str) -> ProviderFailure | None:
+def _by_words(
+    text: str, rows: Sequence[tuple[ProviderFailure, str]] = _BY_WORDS
+) -> ProviderFailure | None:
     lowered = text.lower()
-    return next((failure for failure, words in _BY_WORDS if re.search(words, lowered)), None)
+    return next((failure for failure, words in rows if re.search(words, lowered)), None)
 
 
 def _transport(symptom: Symptom) -> ProviderFailure:
@@ -329,6 +338,17 @@ def clean(text: str, secrets: Iterable[str], status: int | None = None) -> str:
     return text if len(text) <= _DETAIL_CHARACTERS else text[: _DETAIL_CHARACTERS - 1] + "…"
 
 
+def _other_addresses(trouble: Trouble) -> str:
+    """Return where keys of another region or plan are accepted; empty for most providers."""
+    others = [one for one in OTHER_ADDRESSES.get(trouble.provider, ()) if one != trouble.endpoint]
+    if not others:
+        return ""
+    return (
+        " A key of another region or plan needs its own address: set `provider.api_base` to "
+        f"{' or '.join(others)}."
+    )
+
+
 def _no_connection(trouble: Trouble, where: str) -> str:
     reasons = {
         "ConnectTimeout": "nothing answered in time",
@@ -342,8 +362,17 @@ def _no_connection(trouble: Trouble, where: str) -> str:
     reason = reasons.get(trouble.cause, trouble.detail or "no connection")
     return (
         f"Cannot reach {where}: {reason.rstrip('.')}. Check that the address is right, that the "
-        "server is running, and that this machine may connect to it."
+        f"server is running, and that this machine may connect to it.{_about_proxy(trouble)}"
     )
+
+
+def _about_proxy(trouble: Trouble) -> str:
+    """Return which proxy may be what does not answer; empty if none is set for the endpoint."""
+    names = (f"{urlsplit(trouble.endpoint).scheme or 'https'}_proxy", "all_proxy")
+    found = next((name for name in os.environ if name.lower() in names and os.environ[name]), "")
+    if not found or is_loopback(trouble.endpoint):
+        return ""
+    return f" Or the proxy in {found} ({mask(os.environ[found])}) does not answer."
 
 
 def _bad_image(trouble: Trouble, where: str, said: str) -> str:
@@ -386,7 +415,7 @@ def _unknown_model(trouble: Trouble, model: str, where: str, said: str) -> str:
         )
     return (
         f"{unknown} Name a model as provider/name, for "
-        "example anthropic/claude-sonnet-4-5, ollama_chat/qwen3 or, for any OpenAI-compatible "
+        "example anthropic/claude-sonnet-5-5, ollama_chat/qwen3 or, for any OpenAI-compatible "
         "server, openai/NAME together with its address, which usually ends in /v1."
     )
 

@@ -60,7 +60,7 @@ _SYSTEM_PATH = "/usr/bin:/bin:/usr/sbin:/sbin:/run/current-system/sw/bin"
 _LOOPBACK = "localhost,127.0.0.1,::1"
 _NO_MODEL = (
     "No model is set. Set `model` in the settings, or AGENT_LS_MODEL, to a name such as "
-    "anthropic/claude-sonnet-4-5, ollama_chat/qwen3 or, for any OpenAI-compatible server, "
+    "anthropic/claude-sonnet-5-5, ollama_chat/qwen3 or, for any OpenAI-compatible server, "
     "openai/NAME together with AGENT_LS_API_BASE."
 )
 _LEAST_WINDOW = 2_048

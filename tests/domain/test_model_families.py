@@ -10,8 +10,8 @@ from agent_ls.domain.model_families import family_in, model_meant
 @pytest.mark.parametrize(
     "name, current, meant",
     [
-        ("haiku", "anthropic/claude-opus-4-1", "anthropic/claude-haiku-4-5"),
-        ("haiku", "claude-opus-4-1", "claude-haiku-4-5"),
+        ("haiku", "anthropic/claude-opus-4-1", "anthropic/claude-haiku-5-5"),
+        ("haiku", "claude-opus-4-1", "claude-haiku-5-5"),
         ("opus", "anthropic/claude-opus-4-1", ""),
         ("sonnet", "openai/gpt-5", ""),
         ("sonnet", "bedrock/anthropic.claude-opus-4-1-v1:0", ""),

@@ -52,7 +52,7 @@ async def test_a_model_can_be_chosen_and_its_key_asked_for_before_there_is_any(
         names = [one["model"] for one in every["models"]]
         assert len(names) == len(set(names))
         assert names[0].startswith("groq/"), "what can be used comes first"
-        assert {"anthropic/claude-sonnet-4-5", "openai/gpt-4.1"} <= set(names)
+        assert {"anthropic/claude-sonnet-5-5", "openai/gpt-4.1"} <= set(names)
         blank = await client.answer(client.start("agent/access", {"model": " "}), 30)
         assert "error" in blank
         odd = {"model": "openai/gpt-5", "effort": "tremendous"}

@@ -33,7 +33,7 @@ from agent_ls.domain.model_io import (
 from tests.providers.conftest import Asking, request
 from tests.support import dialects
 from tests.support.dialects import Counts, Said
-from tests.support.faulty import FaultyEndpoint, Play, data, faulty, head, sends
+from tests.support.faulty import FaultyEndpoint, Play, data, faulty, head, sends, whole
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -465,6 +465,26 @@ async def test_encrypted_reasoning_goes_back_before_its_calls(patient: Asking) -
         "function_call_output",
     ]
     assert items[1]["encrypted_content"] == "ENCRYPTED-1"
+
+
+async def test_reasoning_that_cannot_be_decrypted_any_more_is_left_out(patient: Asking) -> None:
+    asked = request(model=RESPONSES.model, reasoning_effort="low")
+    events, _ = await check(patient, dialects.responses(TWO_CALLS), asked=asked)
+    talk = answered(calls_of(events), "I read both.", end_of(events).provider_data)
+    refusal = {
+        "error": {
+            "message": "The encrypted content gAAA...ng== could not be verified.",
+            "type": "invalid_request_error",
+            "code": "invalid_encrypted_content",
+        }
+    }
+    plays = [sends(whole(400, json.dumps(refusal))), dialects.responses(Said(text="Done."))]
+    async with faulty(0, plays) as endpoint:
+        patient.use(f"{endpoint.url}/v1")
+        await patient.ask(request(*talk, model=RESPONSES.model, reasoning_effort="low"))
+    kinds = [[one["type"] for one in body["input"]] for body in endpoint.requests]
+    assert ["reasoning" in one for one in kinds] == [True, False]
+    assert kinds[1] == [one for one in kinds[0] if one != "reasoning"]
 
 
 async def test_one_conversation_has_one_cache_key(patient: Asking) -> None:

@@ -95,11 +95,13 @@ def asked(model: str = "openai/m") -> ModelRequest:
     return request(*TALK, model=model).model_copy(update=fields)
 
 
+@pytest.mark.parametrize("status", [400, 500])
 @pytest.mark.parametrize("refusal, is_changed", CASES.values(), ids=CASES)
 async def test_what_is_refused_is_changed_and_stays_so(
-    asking: Asking, refusal: object, is_changed: Any
+    asking: Asking, refusal: object, is_changed: Any, status: int
 ) -> None:
-    async with faulty(0, [refuses(refusal), GOOD, GOOD]) as endpoint:
+    """llama.cpp answers with 500 where the model's template raises."""
+    async with faulty(0, [refuses(refusal, status), GOOD, GOOD]) as endpoint:
         asking.use(f"{endpoint.url}/v1")
         for _ in range(2):
             events = await asking.ask(asked())

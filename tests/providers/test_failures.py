@@ -46,6 +46,9 @@ ROWS: list[tuple[str, Symptom, ProviderFailure]] = [
     ("free-day", Symptom("Rate limit exceeded: free-models-per-day.", status=429), F.NO_CREDIT),
     ("no-billing", Symptom("no plan", "billing_not_active", status=429), F.NO_CREDIT),
     ("any-5xx", Symptom("", status=599), F.SERVER),
+    ("no-memory-here", Symptom("model requires more system memory", status=500), F.BAD_REQUEST),
+    ("no-jinja-here", Symptom("tools param requires --jinja flag", status=500), F.BAD_REQUEST),
+    ("groq-gone", Symptom("It is gone.", "model_decommissioned", status=400), F.UNKNOWN_MODEL),
     ("redirect", Symptom("", status=302), F.BAD_REQUEST),
     ("too-large", Symptom("request entity too large", status=413), F.CONTEXT_OVERFLOW),
     ("google-key", Symptom("API key not valid.", status=400), F.AUTHENTICATION),
@@ -123,7 +126,11 @@ WAITS = [
     ("Please try again in 1m30.5s", 90.5),
     ("Try again in 20 ms", 0.02),
     ("Please wait 12 seconds before the next request", 12),
+    ("Please wait before trying again in 30s.", 30),
     ("retry after 2 minutes", 120),
+    ('{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"38s"}', 38),
+    ('{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"38s"}', 38),
+    ('{"type":"usage_limit_reached","plan_type":"plus","resets_in_seconds":13872}', 13_872),
     ("Retried 3 times", None),
     ("Too many requests", None),
 ]
@@ -206,6 +213,32 @@ def test_words_are_fit_to_be_shown(symptom: Symptom, present: str, absent: str) 
     assert "http://there/v1" in message
     assert present in message
     assert absent not in message
+
+
+@pytest.mark.parametrize(
+    "provider, endpoint, named",
+    [
+        ("moonshot", "https://api.moonshot.ai/v1", "https://api.moonshot.cn/v1."),
+        ("zai", "https://api.z.ai/api/coding/paas/v4", "to https://open.bigmodel.cn/api/paas/v4."),
+        ("deepseek", "https://api.deepseek.com/v1", ""),
+    ],
+)
+def test_a_refused_key_may_be_of_another_region(provider: str, endpoint: str, named: str) -> None:
+    refusal = Symptom("Invalid Authentication", status=401)
+    trouble = trouble_of(refusal, endpoint=endpoint, provider=provider, secrets=())
+    said = explain(trouble, model=f"{provider}/x", key_hint="set KEY.").message
+    assert said.endswith(named or "set KEY.")
+    assert ("another region" in said) is bool(named)
+
+
+def test_a_proxy_that_may_not_run_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://me:hunter2secret@127.0.0.1:3128")
+    refused = Symptom("", is_connection=True, causes=("ConnectionRefusedError",))
+    said = check(refused, endpoint="https://api.openai.com/v1").message
+    assert "the proxy in HTTPS_PROXY (http://me:" in said
+    assert "hunter2secret" not in said
+    for endpoint in ("http://there/v1", "https://127.0.0.1:1/v1"):
+        assert "proxy" not in check(refused, endpoint=endpoint).message
 
 
 @pytest.mark.parametrize("failure", ProviderFailure)

@@ -85,9 +85,9 @@ def test_what_the_table_knows_stays() -> None:
 
 def test_the_table_lists_what_can_chat_by_names_that_can_be_set() -> None:
     listed = PriceTable().listed()
-    sonnet = listed["anthropic/claude-sonnet-4-5"]
-    assert (sonnet.window_tokens, sonnet.has_tools, sonnet.takes_images) == (200_000, True, True)
-    assert (sonnet.input_usd, sonnet.output_usd) == (3.0, 15.0)
+    sonnet = listed["anthropic/claude-sonnet-5-5"]
+    assert (sonnet.window_tokens, sonnet.has_tools, sonnet.takes_images) == (1_000_000, True, True)
+    assert (sonnet.input_usd, sonnet.output_usd) == (2.0, 10.0)
     assert set(EFFORTS) <= set(sonnet.efforts or ())
     plain = listed["openai/gpt-4.1"]
     assert plain.efforts == ()
@@ -99,21 +99,21 @@ def test_the_table_lists_what_can_chat_by_names_that_can_be_set() -> None:
     unfit = ("embed", "whisper", "dall-e", "tts", "ft:", "sample_spec")
     assert not [name for name in listed if any(word in name for word in unfit)]
     table = PriceTable()
-    for name in ("anthropic/claude-sonnet-4-5", "openai/gpt-4.1", "chatgpt/gpt-5.3-codex"):
+    for name in ("anthropic/claude-sonnet-5-5", "openai/gpt-4.1", "chatgpt/gpt-5.3-codex"):
         known = table.find(name)
         assert known is not None
         assert known.card.window_tokens == listed[name].window_tokens
 
 
 NEAR: dict[str, tuple[str, ...]] = {
-    "anthropic/claude-sonet-4-5": ("anthropic/claude-sonnet-4-5",),
-    "antropic/claude-sonnet-4-5": ("anthropic/claude-sonnet-4-5",),
-    "claud-sonnet-4-5": ("anthropic/claude-sonnet-4-5",),
+    "anthropic/claude-sonet-5-5": ("anthropic/claude-sonnet-5-5",),
+    "antropic/claude-sonnet-5-5": ("anthropic/claude-sonnet-5-5",),
+    "claud-sonnet-5-5": ("anthropic/claude-sonnet-5-5",),
     "openai/gpt4.1": ("openai/gpt-4.1",),
     "chatgtp/gpt-5.3-codex": ("chatgpt/gpt-5.3-codex",),
     "copilot/gpt-4o": ("github_copilot/gpt-4o",),
     "openai/x": (),
-    "anthropic/claude-sonnet-4-5": (),
+    "anthropic/claude-sonnet-5-5": (),
     "qwertz/asdf": (),
     "": (),
     "/": (),
@@ -128,8 +128,8 @@ def test_a_mistyped_name_gets_the_nearest(model: str, wanted: tuple[str, ...]) -
 
 
 def test_a_right_name_behind_a_wrong_provider_is_the_only_one_named() -> None:
-    for model in ("antropic/claude-sonnet-4-5", "claude-sonnet-4-5"):
-        assert PriceTable().near(model) == ("anthropic/claude-sonnet-4-5",)
+    for model in ("antropic/claude-sonnet-5-5", "claude-sonnet-5-5"):
+        assert PriceTable().near(model) == ("anthropic/claude-sonnet-5-5",)
 
 
 FILE = '[mistral]\napi_key = "m"\n[lm_studio]\napi_base = "http://127.0.0.1:1/v1"\n'

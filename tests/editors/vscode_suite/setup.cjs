@@ -6,7 +6,7 @@ const vscode = require('vscode');
 const { agent, server } = require('./user.cjs');
 
 const KEY = 'sk-ant-hush-4711';
-const MODEL = 'anthropic/claude-sonnet-4-5';
+const MODEL = 'anthropic/claude-haiku-4-5';
 
 exports.run = async ({ step, until, screen }) => {
   const { panel, shows } = agent({ screen });
@@ -43,7 +43,7 @@ exports.run = async ({ step, until, screen }) => {
     await until(async () => (await rows()).some((one) => one.includes('200k · $3/$15')), 'the row');
     await screen.shot({ name: '3-models' });
     await screen.press({ keys: 'Enter' });
-    await shows('claude-sonnet-4-5 · 200k · $3/$15', '.setting.done');
+    await shows('claude-haiku-4-5 · 200k · $1/$5', '.setting.done');
     const kept = () => vscode.workspace.getConfiguration('agent-ls').inspect('model').globalValue;
     await until(() => kept() === MODEL, 'the setting');
   });
