@@ -247,10 +247,14 @@ class _Watch:
         now_s = time.monotonic()
         if now_s < self._rests_until_s:
             return False
-        total = files + sum(_own_bytes(pid, number * _PAGE) for pid, number in pages.items())
+        # Pages of a process that was forked during a look are counted twice in it.
+        is_too_large = all(
+            files + sum(_own_bytes(pid, number * _PAGE) for pid, number in pages.items()) > most
+            for _ in range(2)
+        )
         ended_s = time.monotonic()
         self._rests_until_s = ended_s + _RESTS * (ended_s - now_s)
-        return total > most
+        return is_too_large
 
 
 def _are_mounted(planned: list[str]) -> bool:

@@ -16,6 +16,7 @@ import socket
 import stat
 import subprocess
 import sys
+import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -433,11 +434,19 @@ class _Running:
         os.close(self._answers)
         os.close(self._errors)
         self._wrapped.end()
+        # The first process inside of a sandbox ends after the one that started it.
+        deadline_s = time.monotonic() + _ANSWER_S
+        while (left := list(self._living())) and time.monotonic() < deadline_s:
+            time.sleep(0.05)
+        for one, line in left:
+            yield Effect("left", row, line)
+            one.kill()
+
+    def _living(self) -> Iterator[tuple[psutil.Process, str]]:
         for one in psutil.process_iter():
             with suppress(psutil.Error):
                 if one.environ().get(_MARK) == self._mark and one.is_running():
-                    yield Effect("left", row, " ".join(one.cmdline()))
-                    one.kill()
+                    yield one, " ".join(one.cmdline())
 
 
 @contextmanager
