@@ -151,8 +151,12 @@ class Agent:
 
     @_in_words
     async def close_session(self, session_id: str, **_: Any) -> schema.CloseSessionResponse:
-        """Stop what runs in a session; it can be loaded again."""
-        await (await self._conversation(session_id)).cancel()
+        """Stop what runs in a session and let go of it; it can be loaded again."""
+        known = self._conversations.get(session_id)
+        if known is not None and not known.session.is_closed:
+            await known.cancel()
+            await known.session.wait_idle()
+            await self._folders.of(known.workspace).sessions.leave(session_id)
         return schema.CloseSessionResponse()
 
     def _attached(self, opened: Opened, session: Session) -> Conversation:

@@ -313,10 +313,16 @@ def lines_to_read(path: str, lines: Sequence[str]) -> list[str]:
     """Return lines of a file for a user: of a notebook's JSON, what its lines of text say."""
     if not is_notebook(path):
         return list(lines)
-    found = [(line, _ITEM.fullmatch(line)) for line in lines]
-    return [
-        json.loads(item[1], strict=False).rstrip("\n") if item else line for line, item in found
-    ]
+    return [_item_to_read(line) for line in lines]
+
+
+def _item_to_read(line: str) -> str:
+    item = _ITEM.fullmatch(line)
+    try:
+        return json.loads(item[1], strict=False).rstrip("\n") if item else line
+    except ValueError:
+        # A line that was cut within an escape.
+        return line
 
 
 def as_cells(

@@ -22,6 +22,7 @@ from agent_ls.lsp.connection.documents import DocumentEvent, DocumentEventKind
 from agent_ls.lsp.connection.language_server import AgentLanguageServer
 from agent_ls.lsp.connection.options import configuration, without_defaults
 from agent_ls.lsp.connection.settings_lock import SettingsLock
+from agent_ls.lsp.connection.structuring import error_object
 from agent_ls.lsp.connection.uris import uri_to_path
 from agent_ls.lsp.conversation.mentions import FileNames, SymbolNames
 from agent_ls.lsp.conversation_page import is_conversation
@@ -264,6 +265,17 @@ class EditorContext:
         if is_request:
             self.settings_lock.enter()
             task.add_done_callback(lambda _: self.settings_lock.leave())
+
+    def spawn_told(self, work: Coroutine[Any, Any, object], what: str) -> None:
+        """Run work in the background, and tell the user if it fails; ``what`` names it."""
+        self.spawn(self._told(work, what))
+
+    async def _told(self, work: Coroutine[Any, Any, object], what: str) -> None:
+        try:
+            await work
+        except Exception as error:
+            self.editor.say_brief("error", f"{what}: {error_object(error, what)['message']}")
+            raise
 
     def _done(self, task: asyncio.Task[object]) -> None:
         self._tasks.discard(task)

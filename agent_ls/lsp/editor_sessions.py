@@ -312,11 +312,14 @@ class EditorSessions:
         if self._server.profile.buttons_wait and self._editor.asks_choices:
             words = f"The agent was cut off in: {title}"
             chosen = await self._editor.choose(words, [_RESUME, _NOT_NOW])
-            async with self._request():
-                if chosen == _RESUME:
-                    await self.resume(session.id)
-                elif chosen == _NOT_NOW:
-                    await session.decline()
+            try:
+                async with self._request():
+                    if chosen == _RESUME:
+                        await self.resume(session.id)
+                    elif chosen == _NOT_NOW:
+                        await session.decline()
+            except AgentLsError as error:
+                self._editor.say_brief("error", str(error))
             return
         # The command first: some editors cut a message at the end of their line.
         how = "With agent-ls.session.resume the agent goes on where it was cut off in"

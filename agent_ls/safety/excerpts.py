@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent_ls.safety.secrets import mask
+from agent_ls.safety.secrets import mask, mask_lines
 from agent_ls.safety.text import cleaned
 
 MAX_LINES_READ = 2_000
@@ -18,7 +18,7 @@ def numbered(lines: Sequence[str], first: int, last: int) -> list[str]:
     first, last = max(0, first), min(last, len(lines) - 1, first + MAX_LINES_READ)
     # Mask the text as a whole: a private key is recognised by its first and last line.
     text = "\n".join(line[:_MAX_CHARACTERS_READ] for line in lines[first : last + 1])
-    masked = mask(cleaned(text)).split("\n")
+    masked = mask_lines(cleaned(text)).split("\n")
     return [f"{first + at + 1:>5}  {cut(line)}" for at, line in enumerate(masked)]
 
 

@@ -35,7 +35,10 @@ _TOKENS: tuple[tuple[str, str], ...] = (
     ("telegram token", r"\b\d{8,10}:AA[A-Za-z0-9_-]{32,35}"),
     ("discord token", r"\b[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}"),
     ("cloud token", r"\b(?:do[oprs]_v1_[a-f0-9]{64}|dapi[a-f0-9]{32}|tskey-[a-z]+-[\w-]{12,64})"),
-    ("vault token", r"\b(?:hv[sbr]\.[A-Za-z0-9_-]{20,255}|dp\.[a-z]{2,5}\.[A-Za-z0-9]{40,64})"),
+    (
+        "vault token",
+        r"\b(?:hv[sbr]\.[A-Za-z0-9_-]{20,255}|dp\.[a-z]{2,5}(?:\.[a-z0-9_-]{2,35})?\.[A-Za-z0-9]{40,64})",
+    ),
     ("shop token", r"\bshp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}"),
     (
         "service token",
@@ -109,6 +112,11 @@ def mask(text: str) -> str:
     return mask_part(text, is_in_key=False)[0]
 
 
+def mask_lines(text: str) -> str:
+    """Return ``mask(text)`` with as many lines: empty ones stand for those of a private key."""
+    return _mask_places(_mask_private_keys(text, False, keeps_lines=True)[0])
+
+
 def mask_part(text: str, *, is_in_key: bool) -> tuple[str, bool]:
     """Mask a part that ends where ``can_part`` allows; return also if it ends in a private key.
 
@@ -169,7 +177,9 @@ def _hidden(match: re.Match[str]) -> str:
     return match[0] if is_none else f"{match[1]}[masked secret]"
 
 
-def _mask_private_keys(text: str, is_in_key: bool) -> tuple[str, bool]:
+def _mask_private_keys(
+    text: str, is_in_key: bool, *, keeps_lines: bool = False
+) -> tuple[str, bool]:
     """Mask the lines between BEGIN and END of private keys, or up to the text's end.
 
     If the beginning of a key was cut off, mask the lines right above its END.
@@ -177,20 +187,25 @@ def _mask_private_keys(text: str, is_in_key: bool) -> tuple[str, bool]:
     if "PRIVATE KEY" not in text:
         return "" if is_in_key else text, is_in_key
     parts: list[str] = []
-    at = 0
+    at = begun = 0
+
+    def gap(start: int, end: int) -> str:
+        return "\n" * text.count("\n", start, end) if keeps_lines else ""
+
     for edge in _KEY_EDGE.finditer(text):
         if edge[1] == "BEGIN" and not is_in_key:
             parts += (text[at : edge.end()], _MASK.format("private key"))
-            is_in_key = True
+            begun, is_in_key = edge.end(), True
         elif edge[1] == "END":
             if not is_in_key and (body := _key_body(text, at, edge.start())) < edge.start():
-                parts += (text[at:body], _MASK.format("private key"), "\n", edge[0])
+                ends = gap(body, edge.start()) or "\n"
+                parts += (text[at:body], _MASK.format("private key"), ends, edge[0])
                 at = edge.end()
             elif is_in_key:
+                parts.append(gap(begun, edge.start()))
                 at = edge.start()
             is_in_key = False
-    if not is_in_key:
-        parts.append(text[at:])
+    parts.append(gap(begun, len(text)) if is_in_key else text[at:])
     return "".join(parts), is_in_key
 
 

@@ -15,7 +15,7 @@ from agent_ls.edits.lines import split_lines
 from agent_ls.edits.notebooks import shown_text
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.safety.control_files import judge_read
-from agent_ls.safety.excerpts import MAX_LINES_READ, numbered, one_line
+from agent_ls.safety.excerpts import MAX_LINES_READ, cut, numbered, one_line
 from agent_ls.safety.secrets import mask
 from agent_ls.safety.text import cleaned, plain_output, visible_line
 
@@ -24,8 +24,6 @@ MAX_CHARACTERS = 40_000
 """Of all texts of one prompt; the model reads the rest itself."""
 _MAX_MASKED = 2 * MAX_CHARACTERS
 """Masking more would keep the editor waiting."""
-_LINE_SHARE = 1_000
-"""Characters of one line that count, at most."""
 _MAX_FILES = 200
 _MAX_PROBLEMS = 50
 _WITHHELD = "not shown: it holds secrets or is a hard link, so reading it asks"
@@ -186,7 +184,7 @@ class Attaching:
     def _lines_that_fit(self, lines: Sequence[str]) -> int:
         room = self._room
         for number, line in enumerate(lines[:MAX_LINES_READ]):
-            room -= min(len(line), _LINE_SHARE) + len("    1  \n")
+            room -= len(cut(line)) + len("    1  \n")
             if room < 0:
                 return number
         return min(len(lines), MAX_LINES_READ)

@@ -231,6 +231,11 @@ class Sessions:
             raise StoreError(f"there is no session {session_id}; list them to see which are")
         return journal
 
+    async def leave(self, session_id: str) -> None:
+        """Close a session, if it is open, and let others have it; it can be opened again."""
+        if (known := self._open.get(session_id)) is not None:
+            await self._open.leave(known, "user")
+
     async def delete(self, session_id: str) -> None:
         """Delete a session and its sub-agents' sessions for good.
 

@@ -97,6 +97,7 @@ MESSAGE = {
 }
 STEER = {"sessionUpdate": "user_message_chunk", "content": text("or later"), "origin": "steer"}
 QUEUED = {"sessionUpdate": "prompt_queued", "content": text("or later"), "whenBusy": "steer"}
+CHANGED = {"sessionUpdate": "prompt_changed"}
 TROUBLE = {"sessionUpdate": "notice", "level": "warning", "origin": "model", "noticeId": "n"}
 USAGE = {
     "sessionUpdate": "usage_update",
@@ -213,6 +214,22 @@ USAGE = {
             [{**QUEUED, "content": {"type": "text", "text": "set it\nto 2\n\nOur own words."}}],
             "*Works, step 1 …*\n\n> set it to 2 *(waits)*",
             id="of-a-queued-prompt-the-users-words-are-shown",
+        ),
+        pytest.param(
+            [{**QUEUED, "promptId": "1"}, {**CHANGED, "promptId": "1", "isDropped": True}],
+            "*Works, step 1 …*",
+            id="a-steer-that-was-dropped",
+        ),
+        pytest.param(
+            [
+                {**QUEUED, "promptId": "1"},
+                {**QUEUED, "promptId": "2", "content": text("first")},
+                {**CHANGED, "promptId": "1", "text": "or never"},
+                {**CHANGED, "promptId": "2", "before": "1"},
+                {**CHANGED, "promptId": "3", "text": "none of these"},
+            ],
+            "*Works, step 1 …*\n\n> first *(waits)*\n\n> or never *(waits)*",
+            id="steers-that-were-changed-and-moved",
         ),
         pytest.param([QUEUED, STEER], "> or later\n\n*Works, step 1 …*", id="a-steer-is-read"),
         pytest.param(

@@ -248,6 +248,10 @@ def test_places_are_translated_both_ways(world: World) -> None:
         "command": "c",
         "arguments": [{"uri": world.cells.uri, "line": line, "last_line": line, "text": "t"}, 3],
     }
+    # As clients name it.
+    given = {"command": "c", "arguments": [{"uri": cell, "line": 1, "lastLine": 1}]}
+    meant = [{"uri": world.cells.uri, "line": line, "lastLine": line}]
+    assert world.notebooks.in_notebook(given)["arguments"] == meant
     told = [{"line": 1, "end_line": 1, "message": "m"}]
     context = {"arguments": [{"uri": cell, "context": {"diagnostics": told}}]}
     named = {"line": line, "end_line": line, "message": "m"}

@@ -394,6 +394,7 @@ text = "Done."
     ("renames", "expected"),
     [
         pytest.param(True, ["-def run():", "+def walk():", "-a.run()", "+a.walk()"], id="a-patch"),
+        pytest.param("twice", ["+def walk():", "+    return 'walk'"], id="a-file-twice"),
         pytest.param(False, ["No language server works beside"], id="not-offered"),
         pytest.param("file", ["would rename files as well"], id="files-too"),
         pytest.param("outside", ["outside the workspace"], id="outside"),
@@ -416,9 +417,11 @@ async def test_the_agent_gets_a_renaming_by_the_other_server_as_a_patch(
         {"textDocument": {"uri": one.as_uri(), "version": None}, "edits": [edit(line, start)]}
         for one, line, start in ((a, 3, 4), (b, 2, 2))
     ]
+    again = {**files[0], "edits": [edit(4, 12)]}
     moved = {"kind": "rename", "oldUri": a.as_uri(), "newUri": b.as_uri()}
     answer = {
         "file": {"documentChanges": [*files, moved]},
+        "twice": {"documentChanges": [*files, again]},
         "outside": {"changes": {(tmp_path / "c.py").as_uri(): [edit(0, 0)]}},
         "nothing": None,
     }.get(str(renames), {"documentChanges": files})

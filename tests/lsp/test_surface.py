@@ -29,6 +29,7 @@ from agent_ls.lsp.diagnostics.prompts import comment_note
 from agent_ls.lsp.diagnostics.review_choice import Chooser, ReviewArgument
 from agent_ls.lsp.diagnostics.reviews import Reviews
 from agent_ls.lsp.handlers import verbs
+from agent_ls.lsp.handlers.comments import span_to_remove
 from agent_ls.lsp.handlers.hover import approval_words
 from agent_ls.lsp.handlers.verbs import VERBS
 from agent_ls.lsp.presenters.notices import Level, Notices
@@ -267,6 +268,21 @@ def test_a_hover_escapes_only_what_markdown_would_read() -> None:
 
 
 # Prompts.
+
+
+@pytest.mark.parametrize(
+    "text, left",
+    [
+        ("int a;\n  /* it */ \nint z;\n", "int a;\nint z;\n"),
+        ("int a;\n/* it */ int y = 5;\nint z;\n", "int a;\n int y = 5;\nint z;\n"),
+        ("int a; /* it */\nint z;\n", "int a; \nint z;\n"),
+        ("/* it */", ""),
+    ],
+)
+def test_what_stands_beside_a_comment_stays(text: str, left: str) -> None:
+    start = text.index("/*")
+    begun, ended = span_to_remove(text, start, start + len("/* it */"))
+    assert text[:begun] + text[ended:] == left
 
 
 def test_a_comments_note_names_the_place() -> None:

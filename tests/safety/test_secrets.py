@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_ls.safety.secrets import can_part, ends_in_key, mask, mask_part, mask_slowly
+from agent_ls.safety.excerpts import numbered
+from agent_ls.safety.secrets import can_part, ends_in_key, mask, mask_lines, mask_part, mask_slowly
 
 _ALNUM = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6kM9n"
 _HEX = "0123456789abcdef0123456789abcdef"
@@ -166,6 +167,23 @@ def test_a_private_key_loses_its_body_only() -> None:
 
 def test_a_private_key_that_is_cut_off_is_masked_to_the_end() -> None:
     assert mask("-----BEGIN PRIVATE KEY-----\nMIIE").endswith("[masked private key]")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a\n-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabcd\n-----END RSA PRIVATE KEY-----\nb\nc",
+        "a\n-----BEGIN PRIVATE KEY-----\nMIIE\nabcd",
+        f"a\n{'x' * 40}\n{'y' * 40}\n-----END PRIVATE KEY-----\nb",
+        "a\nb",
+    ],
+)
+def test_lines_behind_a_private_key_keep_their_places(text: str) -> None:
+    masked = mask_lines(text)
+    assert masked.replace("\n", "") == mask(text).replace("\n", "")
+    assert len(masked.split("\n")) == len(text.split("\n"))
+    shown = numbered(text.split("\n"), 0, 9)
+    assert shown[-1].split()[0] == str(len(text.split("\n")))
 
 
 @pytest.mark.timeout(10)

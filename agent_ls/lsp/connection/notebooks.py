@@ -26,7 +26,7 @@ FIXED = (
     "it is open as a notebook in the editor, where only the text of cells can be changed; ask the "
     "user to add, delete or move cells there, or to save and close the notebook first"
 )
-_LINES = ("line", "last_line", "end_line")
+_LINES = ("line", "last_line", "end_line", "lastLine", "endLine")
 _MAX_BYTES = 32 * 2**20
 
 

@@ -111,7 +111,8 @@ class Transcript:
         self._problems: set[str] = set()
         """Why checkers could not run, each told once."""
         self._turn: _Turn | None = None
-        self._queue: list[str] = []
+        self._queue: list[tuple[str, str]] = []
+        """The id and the text of each prompt that waits."""
         self._usage = (0, 0.0)
         """Tokens and dollars of the session."""
 
@@ -134,7 +135,7 @@ class Transcript:
         page.add(self._past_page)
         if self._turn is not None:
             page.add(self._turn.page(self._usage))
-        for prompt in self._queue:
+        for _, prompt in self._queue:
             words = short_line(prompt.strip().partition("\n\n")[0])
             page.add(Page([f"> {words} *(waits)*", ""]))
         page.add(Page([HEADING]))
@@ -147,8 +148,10 @@ class Transcript:
                 self._begin(turn_id)
             case wire.UsageUpdate(total=total, cost=cost):
                 self._usage = (total.input_tokens + total.output_tokens, cost.amount)
-            case wire.QueuedUpdate(content=content):
-                self._queue.append(content.text)
+            case wire.QueuedUpdate(content=content, prompt_id=prompt_id):
+                self._queue.append((prompt_id, content.text))
+            case wire.QueuedPromptChange():
+                self._requeue(update)
             case wire.FindingsUpdate() if self._turn is not None:
                 self._take_findings(self._turn, update)
             case _ if self._turn is not None:
@@ -157,6 +160,19 @@ class Transcript:
                 self._unqueue(self._turn, update)
             case _:
                 pass
+
+    def _requeue(self, change: wire.QueuedPromptChange) -> None:
+        """Change, move or drop a prompt that waits."""
+        ids = [name for name, _ in self._queue]
+        if change.prompt_id not in ids:
+            return
+        at = ids.index(change.prompt_id)
+        name, text = self._queue.pop(at)
+        ids.remove(name)
+        if change.before is not None:
+            at = ids.index(change.before) if change.before in ids else len(ids)
+        if not change.is_dropped:
+            self._queue.insert(at, (name, text if change.text is None else change.text))
 
     def _begin(self, turn_id: str) -> None:
         if self._turn is not None:
@@ -218,8 +234,9 @@ class Transcript:
         """Take out of the queue what reached the model, or was stopped."""
         match update:
             case wire.UserMessageUpdate(origin="user" | "steer", content=content):
-                if content.text in self._queue:
-                    self._queue.remove(content.text)
+                texts = [text for _, text in self._queue]
+                if content.text in texts:
+                    del self._queue[texts.index(content.text)]
             case wire.CancelUpdate(returned=returned):
                 self._queue.clear()
                 turn.items += [Words(f"Not read by the agent: {one}", "> ") for one in returned]

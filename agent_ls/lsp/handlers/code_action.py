@@ -16,6 +16,7 @@ from agent_ls.domain.verdicts import Allow
 from agent_ls.extension.claude_home import unread_home
 from agent_ls.loop.state.state import SessionState
 from agent_ls.lsp.connection.documents import CELLS
+from agent_ls.lsp.connection.positions import Encoding, index_to_column
 from agent_ls.lsp.connection.uris import is_unsaved
 from agent_ls.lsp.conversation_page import is_conversation
 from agent_ls.lsp.diagnostics import offers
@@ -87,7 +88,7 @@ async def _fill(
     else:
         menu.asking[:0] = run
     menu.asking += offers.problem_offers(uri, context.lookup.path(uri), problems)
-    if not _is_caret(where, context.lookup.lines(uri) or ()):
+    if not _is_caret(where, context.lookup.lines(uri) or (), encoding):
         can_change = context.lookup.path(uri) is not None
         if can_change or is_unsaved(uri):
             menu.asking += offers.selection_offers(uri, where, problems, can_change=can_change)
@@ -192,13 +193,16 @@ def _add_turns(menu: Menu, context: EditorContext) -> None:
             menu.waiting.append(offers.decline_offer(session.id, turn.prompt))
 
 
-def _is_caret(where: types.Range, lines: Sequence[str]) -> bool:
+def _is_caret(where: types.Range, lines: Sequence[str], encoding: Encoding) -> bool:
     """Say whether nothing is selected: some editors send the character under the cursor."""
     start, end = where.start, where.end
     if start.line == end.line:
         return end.character - start.character <= 1
     is_line_end = (end.line, end.character) == (start.line + 1, 0)
-    return is_line_end and start.line < len(lines) and start.character >= len(lines[start.line])
+    if not is_line_end or start.line >= len(lines):
+        return False
+    line = lines[start.line]
+    return start.character >= index_to_column(line, len(line), encoding)
 
 
 def _problems(

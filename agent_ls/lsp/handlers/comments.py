@@ -87,6 +87,14 @@ def _is_worked_on(context: EditorContext, uri: str, comment: InstructionComment)
     return any(is_prompt_of(one, path, comment) for one in prompts)
 
 
+def span_to_remove(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return what is removed with a comment: its whole lines where nothing else stands in them."""
+    begun = text.rfind("\n", 0, start) + 1
+    ended = text.find("\n", end) + 1 or len(text)
+    is_alone = not text[begun:start].strip() and not text[end:ended].strip()
+    return (begun, ended) if is_alone else (start, end)
+
+
 def _removing(
     context: EditorContext, uri: str, comment: InstructionComment, offer: types.CodeAction
 ) -> types.CodeAction:
@@ -94,10 +102,7 @@ def _removing(
     positions = context.server.documents.positions(uri)
     if positions is None:
         return offer
-    text, start, end = positions.text, comment.start, comment.end
-    begun = text.rfind("\n", 0, start) + 1
-    if text[begun:start].isspace() or begun == start:
-        start, end = begun, text.find("\n", end) + 1 or len(text)
+    start, end = span_to_remove(positions.text, comment.start, comment.end)
     edit = types.TextEdit(range_of(positions, start, end), "")
     offer.edit = types.WorkspaceEdit(changes={uri: [edit]})
     return offer

@@ -187,7 +187,7 @@ def _listed(rows: Iterable[Row], where: types.Range) -> types.CompletionList:
             detail=visible_line(row.detail) or None,
             kind=_KINDS.get(row.kind, types.CompletionItemKind.Text),
             filter_text=row.text,
-            sort_text=f"{number:03}",
+            sort_text=f"{number:06}",
             text_edit=types.TextEdit(where, row.text),
         )
         for number, row in enumerate(rows)

@@ -28,10 +28,15 @@ class MoreParams(wire.Deciding):
 async def more(context: EditorContext, asked: MoreParams) -> None:
     """Let the user choose in a message with buttons.
 
-    Where the editor has none, the code actions are these until one is taken.
+    Where the editor has none, the code actions are these for a while, or until a command runs.
     """
-    # Later: some editors block until a command is answered.
-    context.spawn(_choose(context, asked.choices))
+    # Later: some editors block until a command is answered. To those that show a command's error,
+    # that of the chosen one is none: this one has succeeded.
+    choosing = _choose(context, asked.choices)
+    if context.editor.shows_failures:
+        context.spawn_told(choosing, "Agent")
+    else:
+        context.spawn(choosing)
 
 
 async def _choose(context: EditorContext, choices: Sequence[MenuChoice]) -> None:

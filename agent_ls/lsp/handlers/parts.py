@@ -8,6 +8,7 @@ from typing import NamedTuple
 from agent_ls.domain.attachments import Attachment
 from agent_ls.domain.errors import AgentLsError, FileTooLarge, NotText
 from agent_ls.domain.pictures import PictureData
+from agent_ls.edits.notebooks import notebook_or_none
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.lsp import wire
 from agent_ls.lsp.editor_context import EditorContext
@@ -78,6 +79,10 @@ async def _attach(
     match part:
         case wire.RangePart(uri=uri, line=line, last_line=last_line):
             path = _path(context, uri)
+            if (cells := notebook_or_none(path, context.lookup.text(uri))) is not None:
+                # The model reads the cells, and knows their lines.
+                line, last = cells.shown_lines(line, last_line)
+                last_line = line if last is None else last
             try:
                 await attaching.file(path, (line, last_line), kind="range")
             except (NotText, FileTooLarge) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -11,6 +12,7 @@ from agent_ls.domain.events import TurnStarted
 from agent_ls.domain.focus import Focus
 from agent_ls.domain.goals import goal_in
 from agent_ls.domain.pictures import PictureData
+from agent_ls.edits.notebooks import is_notebook
 from agent_ls.lsp import wire
 from agent_ls.lsp.editor_context import EditorContext
 
@@ -103,7 +105,8 @@ def _parts(
 
 
 def _is_named(name: str, words: str) -> bool:
-    return f"@{name}" in words or f'@"{name}"' in words
+    bare = rf"(?<!\w)@{re.escape(name)}(?![\w-]|\.\w)"
+    return f'@"{name}"' in words or re.search(bare, words) is not None
 
 
 def _selection(context: EditorContext, focus: Focus | None) -> wire.SentPromptPart | None:
@@ -111,7 +114,8 @@ def _selection(context: EditorContext, focus: Focus | None) -> wire.SentPromptPa
     if focus is None or focus.first_line is None or focus.last_line is None:
         return None
     uri = context.lookup.uri(focus.path) if focus.path else None
-    if uri is None:
+    if uri is None or is_notebook(focus.path):
+        # Those lines are of the cells as the model read them, and not of the file.
         return None
     first, last = focus.first_line, focus.last_line
     part = wire.RangePart(type="range", uri=uri, line=first, last_line=last)
@@ -133,7 +137,7 @@ def _read_anew(context: EditorContext, one: Attachment) -> _ReadAnew | None:
             return wire.FilePart(type="file", uri=uri)
         case "folder":
             return wire.FolderPart(type="folder", uri=uri)
-        case "range" if first is not None and last is not None:
+        case "range" if first is not None and last is not None and not is_notebook(one.path):
             return wire.RangePart(type="range", uri=uri, line=first, last_line=last)
         case "symbol" if first is not None:
             return wire.SymbolPart(type="symbol", uri=uri, name=one.name, line=first)

@@ -130,7 +130,7 @@ async def offer_sessions(
     """Return the sessions, and offer the newest in a message box."""
     found, excerpts = await _matching(context, asked)
     if found:
-        context.spawn(_offer(context, found[:_OFFERED]))
+        context.spawn_told(_offer(context, found[:_OFFERED]), "Open a session")
     return await _listed(context, asked, found, excerpts)
 
 

@@ -49,13 +49,10 @@ async def ask(context: EditorContext, asked: wire.TrustParams) -> wire.TrustResu
     elif not asked.is_agreed:
         folders = _folders(context, asked)
         words = _words(result)
-        if context.server.profile.message_requests:
-            context.spawn(_choose(context, folders, words))
+        if context.editor.asks_choices:
+            context.spawn_told(_choose(context, folders, words), "Trust")
         else:
-            context.trust_shown.update(folders)
-            context.editor.say(
-                "warning", f"{words}\nTo agree, use the code action “Agent: Trust …”."
-            )
+            _show(context, folders, words)
     return result
 
 
@@ -63,6 +60,14 @@ async def _choose(context: EditorContext, folders: Sequence[Path], words: str) -
     if await context.editor.choose(words, [_TRUST, "Not now"]) == _TRUST:
         async with context.settings_lock.work():
             _trust(context, folders)
+    elif not context.editor.asks_choices:
+        # It has just refused to ask.
+        _show(context, folders, words)
+
+
+def _show(context: EditorContext, folders: Sequence[Path], words: str) -> None:
+    context.trust_shown.update(folders)
+    context.editor.say("warning", f"{words}\nTo agree, use the code action “Agent: Trust …”.")
 
 
 def _folders(context: EditorContext, asked: wire.TrustParams) -> list[Path]:
@@ -76,7 +81,8 @@ def _folders(context: EditorContext, asked: wire.TrustParams) -> list[Path]:
         raise AgentLsError(
             "agent-ls.trust needs a folder that is there: its URI, or an absolute path."
         )
-    return folders
+    # An editor may name a folder by a link; trust and the roots know its real place.
+    return [one.resolve() for one in folders]
 
 
 async def _found(context: EditorContext, folders: Sequence[Path]) -> dict[Path, SwitchedOn]:

@@ -146,10 +146,13 @@ class Presenters:
                 self.conversations.begin(session)
             if self.publisher is not None:
                 self.publisher.begin(session.state, session.stored)
+        others = list(self.sessions) if is_reviewed and not is_known else []
         self.sessions[session.id] = session
-        if is_reviewed:
-            for later in [one for one in self.sessions if one > session.id]:
-                self.sessions[later] = self.sessions.pop(later)
+        # It goes before the first that is newer; the others keep their order, as the last of all
+        # is the current one.
+        newer = next((at for at, one in enumerate(others) if one > session.id), len(others))
+        for later in others[newer:]:
+            self.sessions[later] = self.sessions.pop(later)
         self.annotations.refresh()
         if not is_known:
             self.annotations.look()

@@ -36,6 +36,8 @@ _MOST_DEFINITIONS = 4
 _MOST_TOLD = 200
 _LIMIT_S = 2.0
 """Then the parser's answer counts."""
+_RENAME_LIMIT_S = 10.0
+"""Nothing else answers then."""
 
 
 class CodeBeside:
@@ -115,8 +117,12 @@ class CodeBeside:
         if len(defined) != 1:
             places = ", ".join(f"{one.path}:{one.line}" for one in defined) or "nowhere"
             raise ToolError(f"{name} is defined {places}; give a path with one definition.")
-        found = await self._asked("textDocument/rename", defined[0], name, {"newName": new_name})
-        changes = {path: await self._changed(path, edits) for path, edits in self._edits_in(found)}
+        wanted = {"newName": new_name}
+        found = await self._asked("textDocument/rename", defined[0], name, wanted, _RENAME_LIMIT_S)
+        by_path: dict[str, list[Any]] = {}
+        for path, edits in self._edits_in(found):
+            by_path.setdefault(path, []).extend(edits)
+        changes = {path: await self._changed(path, edits) for path, edits in by_path.items()}
         if not changes:
             raise ToolError(f"{self._other.name} does not rename {name} to {new_name}.")
         return changes
@@ -163,7 +169,12 @@ class CodeBeside:
         return [one for one in uses if one is not None]
 
     async def _asked(
-        self, method: str, definition: Occurrence, name: str, more: Mapping[str, Any]
+        self,
+        method: str,
+        definition: Occurrence,
+        name: str,
+        more: Mapping[str, Any],
+        limit_s: float = _LIMIT_S,
     ) -> Any:
         """Return what the other server says of a definition; None: nothing."""
         text = (await self._workspace.read(definition.path)).text
@@ -180,7 +191,7 @@ class CodeBeside:
         }
         language = language_of("", definition.path)
         async with self._other.shown(uri, language.id if language else "", text):
-            return await self._other.ask(method, params, _LIMIT_S)
+            return await self._other.ask(method, params, limit_s)
 
     def _shown(self, uri: str) -> str | None:
         """Return the agent's name for a file; None outside the workspace."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Collection, Hashable
 from contextlib import asynccontextmanager
 from typing import Any, Final, cast
@@ -50,6 +51,8 @@ class Multiplexer:
         self.diagnostics = Diagnostics(self._send)
         self._opened: set[str] = set()
         """Documents that the editor has open."""
+        self._lent: Counter[str] = Counter()
+        """How often a text is shown to the other server that the editor has not opened."""
         self._deliver_ours: Deliver = lambda item: None
         self._writer: FrameWriter | None = None
         self._initialize: Json | None = None
@@ -111,15 +114,25 @@ class Multiplexer:
     @asynccontextmanager
     async def shown(self, uri: str, language_id: str, text: str) -> AsyncGenerator[None]:
         """Let the other server see a text while the editor has not opened it."""
-        is_open = uri in self._opened
-        if not is_open:
+        if uri in self._opened:
+            yield
+            return
+        if not self._lent[uri]:
             document = {"uri": uri, "languageId": language_id, "version": 0, "text": text}
             self._tell_theirs("textDocument/didOpen", {"textDocument": document})
+        self._lent[uri] += 1
         try:
             yield
         finally:
-            if not is_open and uri not in self._opened:
-                self._tell_theirs("textDocument/didClose", {"textDocument": {"uri": uri}})
+            # It is 0 if the editor has opened it meanwhile.
+            if self._lent[uri]:
+                self._lent[uri] -= 1
+                if not self._lent[uri]:
+                    self._close(uri)
+
+    def _close(self, uri: str) -> None:
+        del self._lent[uri]
+        self._tell_theirs("textDocument/didClose", {"textDocument": {"uri": uri}})
 
     # From the editor.
 
@@ -193,6 +206,8 @@ class Multiplexer:
     def _notification(self, message: Json, method: str) -> None:
         params = _params(message)
         uri = str(_params(params, "textDocument").get("uri") or "")
+        if method == "textDocument/didOpen" and self._lent[uri]:
+            self._close(uri)
         if method == "$/cancelRequest" or not (method.startswith("agent/") or _is_ours(uri)):
             self._peer.send(message)
         if method == "textDocument/didOpen":

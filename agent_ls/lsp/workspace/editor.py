@@ -163,10 +163,14 @@ class EditorClient:
         title = getattr(chosen, "title", None)
         return title if title in choices else None
 
+    @property
+    def shows_failures(self) -> bool:
+        """Whether the editor itself shows a command's error."""
+        return self._server.profile.opted_in or self._server.profile.shows_command_errors
+
     def say_failed(self, command: str, why: str) -> None:
         """Show a failed command's error in one line, unless the client shows it itself."""
-        profile = self._server.profile
-        if not (profile.opted_in or profile.shows_command_errors):
+        if not self.shows_failures:
             words = why if why.startswith(command) else f"{command}: {why}"
             self.say("error", visible_line(words))
 
