@@ -41,7 +41,10 @@ _JAVASCRIPT = (".js", ".jsx", ".mjs", ".cjs")
 _NOT_BUILT = frozenset({"TS6305"})
 """Another project was not built: no change of a text can fix that."""
 _NOT_INSTALLED = frozenset(
-    {"TS2307", "TS2580", "TS2582", "TS2591", "TS2688", "TS2792", "TS2875", "TS7016"}
+    {
+        *("TS2307", "TS2580", "TS2581", "TS2582", "TS2591", "TS2592", "TS2593", "TS2688"),
+        *("TS2792", "TS2867", "TS2868", "TS2875", "TS7016"),
+    }
 )
 """A package or its types are missing: irrelevant for files outside of all projects."""
 

@@ -62,11 +62,11 @@ _BY_WORDS: tuple[tuple[FailureKind, re.Pattern[str]], ...] = tuple(
         (
             FailureKind.TYPE,
             r"type ?error|\berror TS\d+|is not assignable to|incompatible type|"
-            r"\bhas no attribute\b|attribute ?error|mypy|pyright",
+            r"\bhas no attribute\b|attribute ?error|(?:mypy|pyright)(?!: (?:command )?not found)",
         ),
         (
             FailureKind.LOGIC,
-            r"assertion ?error|assertion failed|\bassert\b|tests? failed|\bFAILED\b|"
+            r"assertion ?error|assertion failed|\bassert\b|tests? failed|(?-i:\bFAILED\b)|"
             r"\b[1-9]\d* (?:failed|failing|failures?)\b|"
             r"expected .{1,80}\b(?:but )?(?:got|received|actual)\b",
         ),

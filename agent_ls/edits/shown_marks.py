@@ -12,8 +12,9 @@ _MAX_PIECES = 3
 _MIN_PIECE = 100
 """Characters around each match at least, if several of a line are shown."""
 _MARK = re.compile(
-    r"(?:…|\.{3}) ?\(\+?[\d,]+ (?:changed )?(?:characters?|bytes)(?: more| left out)?\)"
-    r"|\[(?:…|\.{3}) ?[\d,]+ characters\b[^\]\n]*\]"
+    r"(?:…|\.{3}) ?\(\+?[\d,]+ (?:changed )?(?:characters?|bytes)"
+    r"(?: more| with [^()\n]*)?(?: left out)?\)"
+    r"|\[(?:…|\.{3}) ?[\d,]+ characters\b[^\]\n]*\]|(?:…|\.{3}) [\d,]+ more characters"
 )
 _WORDS = ("character", "bytes")
 """Every mark has one of these; a cheap test first, because most texts have none."""

@@ -46,6 +46,8 @@ CLAUDE_CODE: Mapping[str, tuple[str, ...]] = {
     "TodoWrite": ("update_plan",),
     "AskUserQuestion": ("ask_user",),
     "Skill": ("skill",),
+    "WebFetch": ("web_fetch",),
+    "BashOutput": ("background",),
 }
 """Claude Code's tool and ours: first the one that does the same, then those that are part of it.
 

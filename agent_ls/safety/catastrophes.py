@@ -39,7 +39,7 @@ _FORMATTERS = re.compile(
 _DELETERS = words("rm unlink rmdir srm shred wipe")
 _CHANGERS = words("chmod chown chgrp chattr setfacl")
 _OVERWRITERS = words("dd shred tee cp truncate wipe install mv scrub")
-_DESTROYERS = _DELETERS | _CHANGERS | _OVERWRITERS | words("find rsync kill pkill diskutil")
+_DESTROYERS = _DELETERS | _CHANGERS | _OVERWRITERS | words("find rsync kill pkill diskutil zfs")
 _BOMB = re.compile(r"([^\s(){}|&;]{1,40})\(\)\{[^}]{0,200}\1\|\1&")
 
 
@@ -118,6 +118,18 @@ def _calls_itself(function: Node) -> bool:
     return calls > 1 or (calls == 1 and (b"&" in text or b"|" in text))
 
 
+def _ends_volume(name: str, operands: Sequence[str]) -> str:
+    """Return what becomes of volumes, pools and drives, which are no paths; empty for nothing."""
+    if name in ("lvremove", "vgremove") and operands:
+        return "it would delete a volume"
+    if name in ("zpool", "zfs") and operands[:1] == ["destroy"]:
+        return "it would delete a pool or a volume"
+    if name == "format" and any(re.fullmatch(r"(?i)[a-z]:", one) for one in operands):
+        return "it would format a drive"
+    is_disk = name == "diskutil" and re.match(r"(?i)erase|zero|part", "".join(operands[:1]))
+    return "it would erase a disk" if is_disk else ""
+
+
 def _destroys(name: str, arguments: Sequence[str]) -> str:
     """Return what a program would destroy with these words; empty for nothing."""
     if not (name in _DESTROYERS or _FORMATTERS.fullmatch(name)):
@@ -142,5 +154,4 @@ def _destroys(name: str, arguments: Sequence[str]) -> str:
         return "it would overwrite a device"
     if name in ("kill", "pkill") and "-1" in arguments[-1:]:
         return "it would end every process of this account"
-    is_disk = name == "diskutil" and re.match(r"(?i)erase|zero|part", "".join(operands[:1]))
-    return "it would erase a disk" if is_disk else ""
+    return _ends_volume(name, operands)

@@ -55,6 +55,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufffd]")
 _MOST_DEPTH = 3
 _MOST_WRAPPED = 6
 """Programs that each only start the next one."""
+_EXECUTES = words("-exec -execdir -ok -okdir -x -X --exec --exec-batch")
 _NARROWING = words("-name -iname -path -ipath -regex -iregex -empty -newer -mtime -mmin -perm")
 _MOST_WORDS = 8
 """Words behind a wrapper that may be the program."""
@@ -155,7 +156,7 @@ class _Sorter:
         if any(one.startswith(changing) for one in rest if changing):
             is_wide = "-delete" in rest and not _NARROWING & set(rest)
             return _finds_all(name) if is_wide else CommandClass("edit", f"{name} changes files")
-        runs = [at for at, one in enumerate(rest) if one in ("-exec", "-execdir", "-ok", "-x")]
+        runs = [at for at, one in enumerate(rest) if one in _EXECUTES]
         if name in ("find", "fd", "fdfind") and runs:
             if len(runs) > 1:
                 return CommandClass("ask", f"{name} runs several programs")

@@ -62,7 +62,7 @@ def rows(said: Iterable[RawFinding]) -> list[Row]:
             "a.c:3:5: warning: unused variable 'x' [-Wunused-variable]\n"
             "    3 | int x;\n      |     ^\n"
             "a.c:4:1: fatal error: no.h: No such file or directory\ncompilation terminated.\n",
-            [("a.c", 3, 5, "", W, "unused variable 'x' [-Wunused-variable]"),
+            [("a.c", 3, 5, "-Wunused-variable", W, "unused variable 'x'"),
              ("a.c", 4, 1, "", E, "no.h: No such file or directory")],
             id="gcc",
         ),

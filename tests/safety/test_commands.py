@@ -159,6 +159,8 @@ def test_what_a_user_must_see_is_answered_by_no_grant(
         "X='a\nb' rm -rf /",
         "cat <<'EOF'3\nx\nEOF\necho '\nEOF3\nrm -rf /\n#'",
         'cat <<E"O"F\nx\nEOF\nrm -rf /',
+        *("lvremove -f vg0/root", "vgremove vg0", "zpool destroy tank", "sudo zfs destroy -r t/x"),
+        "format c:",
         # These are judged in time.
         "sudo -u 1 " * 200 + "rm -rf /",
         "eval " * 1_900 + "ls",
@@ -171,7 +173,8 @@ def test_catastrophes_are_denied(command: str, project: Path) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["rm -rf build", "rm -rf ./build/*", "rm -rf /proj/build", "dd if=a of=b", "chmod -R u+w src",
+    ["lvremove --help", "zpool list", "zfs list -t all", "npm run format", "format src",
+     "rm -rf build", "rm -rf ./build/*", "rm -rf /proj/build", "dd if=a of=b", "chmod -R u+w src",
      "find . -name '*.o' -delete", "kill 1234", "echo 'rm -rf /'", "grep -r 'rm -rf /' clean",
      "f() { echo x; }; f", "mkfs.ext4 disk.img", "mv a b", "echo x > /dev/fd/2", "rm -rf /tmp/x",
      "cat /dev/sda", "kill -1 1234", "chmod -R a+r .", "rm -rf ~/project/build",

@@ -46,7 +46,8 @@ function causes(): readonly Cause[] {
       ),
     },
     {
-      words: /\b(407|ProxyError|Tunnel connection failed|proxy authentication)\b/i,
+      words:
+        /\b(?:ProxyError|Tunnel connection failed|proxy authentication)\b|\b407 (?:Proxy|Client)|client error \(407/i,
       problem: t("The proxy refused the connection."),
       advice: t(
         "Correct HTTPS_PROXY in the environment, or the editor's setting `http.proxy`, then try again.",
@@ -54,7 +55,7 @@ function causes(): readonly Cause[] {
     },
     {
       words:
-        /\b(?:401|403) (?:Client Error|Unauthorized|Forbidden)|HTTP status client error \(40[13]/i,
+        /\b(?:401|403) (?:Client Error|Error|Unauthorized|Forbidden)|HTTP error 40[13] while|HTTP status client error \(40[13]/i,
       problem: t("The package index refused the connection."),
       advice: t(
         "Check the user and password of your index in pip.conf or uv.toml, then try again.",
@@ -96,7 +97,7 @@ function causes(): readonly Cause[] {
     },
     {
       words:
-        /does not appear to be a Python project|neither 'setup\.py' nor|Distribution not found at|is not a valid wheel|looks like a filename, but the file does not exist|Invalid requirement/,
+        /does not appear to be a Python project|neither 'setup\.py' nor|Distribution not found at|is not a valid wheel|looks like a filename, but the file does not exist|Invalid requirement/i,
       problem: t("There is nothing to install at the place that `agent-ls.installFrom` names."),
       advice: t("Correct the setting: the path of a clone or a wheel, or a git address."),
     },

@@ -220,6 +220,26 @@ test.each([
     "HTTPS_PROXY",
   ],
   [
+    "Downloading zstandard-0.23.0.tar.gz (407 kB)\nerror: command 'gcc' failed: No such file or directory",
+    "had to be built here",
+    "",
+  ],
+  [
+    "ERROR: HTTP error 403 while getting https://index.example/agent-ls/agent_ls-0.1.0.tar.gz",
+    "index refused",
+    "pip.conf",
+  ],
+  [
+    "WARNING: 401 Error, Credentials not correct for https://index.example/simple/agent-ls/",
+    "index refused",
+    "pip.conf",
+  ],
+  [
+    "ERROR: Directory '/x' is not installable. Neither 'setup.py' nor 'pyproject.toml' found.",
+    "nothing to install",
+    "Correct the setting",
+  ],
+  [
     "  × No interpreter found for Python >=3.11 in managed installations or search path",
     "no Python 3.11 or newer",
     "uv python install",

@@ -69,7 +69,7 @@ _LIKE = {
 
 _FINISH = "to finish, answer with your closing words and call no tool"
 _ABSENT = {
-    "no tool searches the web; read a page with web_fetch, or ask_user": "web_search "
+    "no tool searches the web; read a page with web_fetch; or ask_user": "web_search "
     "google_web_search search_web browser browser_action open_simple_browser",
     "a program gets no input; start it again with run_command and write the input into the "
     "command": "write_stdin",

@@ -25,7 +25,11 @@ from agent_ls.domain.plans import PlanStatus
 
 _PASSED = re.compile(r"\b(\d+) (?:passed|passing)\b")
 _FAILED = re.compile(r"\b(\d+) (?:failed|failing|errors?)\b")
-_TESTS = re.compile(r"^[=\s]*\d+ (?:passed|failed|passing|failing)\b", re.MULTILINE)
+_TESTS = re.compile(
+    r"^(?:[=\s]*|\s*Tests:?\s+)(?:\d+ (?:skipped|todo|pending), )*"
+    r"\d+ (?:passed|failed|passing|failing)\b",
+    re.MULTILINE,
+)
 _COVERAGE = re.compile(r"^(?:TOTAL|All files)\b.*?(\d+(?:\.\d+)?) ?%?\s*(?:\|.*)?$", re.MULTILINE)
 _DEPENDENCIES = re.compile(
     r"(?:^|/)(?:pyproject\.toml|requirements[^/]*\.txt|package\.json|Cargo\.toml|go\.mod)$"

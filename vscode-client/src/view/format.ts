@@ -63,7 +63,7 @@ export function modelName(model: string): string {
 
 const MODE_NAMES: Record<Mode, string> = {
   plan: t("Plan"),
-  "ask-all": t("Ask for everything"),
+  "ask-all": t("Ask always"),
   ask: t("Ask"),
   "accept-edits": t("Accept edits"),
   auto: t("Auto"),
@@ -93,7 +93,7 @@ const KNOWN: ReadonlyMap<string, string> = new Map([
   ["Allow once", t("Allow once")],
   ["Reject", t("Reject")],
   ["Plan", t("Plan")],
-  ["Ask for everything", t("Ask for everything")],
+  ["Ask always", t("Ask always")],
   ["Ask", t("Ask")],
   ["Accept edits", t("Accept edits")],
   ["Auto", t("Auto")],
