@@ -230,7 +230,7 @@ test.each([
     "pip.conf",
   ],
   [
-    "WARNING: 401 Error, Credentials not correct for https://index.example/simple/agent-ls/",
+    "WARNING: 401 Error, Credentials not correct for https://index.example/agent-ls/",
     "index refused",
     "pip.conf",
   ],
