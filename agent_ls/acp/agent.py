@@ -154,8 +154,7 @@ class Agent:
         """Stop what runs in a session and let go of it; it can be loaded again."""
         known = self._conversations.get(session_id)
         if known is not None and not known.session.is_closed:
-            await known.cancel()
-            await known.session.wait_idle()
+            # Its turn is stopped with it.
             await self._folders.of(known.workspace).sessions.leave(session_id)
         return schema.CloseSessionResponse()
 

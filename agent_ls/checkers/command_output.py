@@ -38,7 +38,7 @@ _LINE = re.compile(
     r"(?:(?P<severity>(?i:fatal error|error|warning|note|info(?:rmation)?|hint|help|style))"
     r"(?:\[(?P<code>[^\]]+)\])?:\s*)?(?P<message>\S.*)$"
 )
-_CODE_AT_END = re.compile(r"(?<!\s)\s+[\[(](?P<code>-?[A-Za-z][\w./=,-]*)[\])]$")
+_CODE_AT_END = re.compile(r"(?<!\s)\s+[\[(](?P<code>-W[\w=,+-]+|[A-Za-z][\w./-]*)[\])]$")
 _SEVERITIES = {
     "error": Severity.ERROR,
     "fatal error": Severity.ERROR,

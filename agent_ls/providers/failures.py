@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 from agent_ls.domain.errors import ProviderError, ProviderFailure
 from agent_ls.domain.sentences import sentence
 from agent_ls.providers.dialects import (
+    ADDRESSES,
     NEVER,
     OTHER_ADDRESSES,
     image_refusal,
@@ -213,7 +214,7 @@ def retry_after_s(symptom: Symptom) -> float | None:
         _seconds(headers.get("retry-after-ms", ""), 0.001),
         _seconds(headers.get("retry-after", "")),
         _until(headers.get("retry-after", ""), headers),
-        wait_in(symptom.text),
+        wait_in(f"{symptom.text} {symptom.kind}"),
         *(_seconds(headers.get(name, "")) for name in _reset_headers(headers)),
     )
     return next((wait_s for wait_s in waits if wait_s is not None), None)
@@ -340,8 +341,10 @@ def clean(text: str, secrets: Iterable[str], status: int | None = None) -> str:
 
 def _other_addresses(trouble: Trouble) -> str:
     """Return where keys of another region or plan are accepted; empty for most providers."""
-    others = [one for one in OTHER_ADDRESSES.get(trouble.provider, ()) if one != trouble.endpoint]
-    if not others:
+    known = OTHER_ADDRESSES.get(trouble.provider, ())
+    usual = ADDRESSES.get(trouble.provider, "")
+    others = [one for one in (usual, *known) if one != trouble.endpoint.rstrip("/")]
+    if not known:
         return ""
     return (
         " A key of another region or plan needs its own address: set `provider.api_base` to "
@@ -368,11 +371,16 @@ def _no_connection(trouble: Trouble, where: str) -> str:
 
 def _about_proxy(trouble: Trouble) -> str:
     """Return which proxy may be what does not answer; empty if none is set for the endpoint."""
-    names = (f"{urlsplit(trouble.endpoint).scheme or 'https'}_proxy", "all_proxy")
+    place = urlsplit(trouble.endpoint)
+    names = (f"{place.scheme or 'https'}_proxy", "all_proxy")
     found = next((name for name in os.environ if name.lower() in names and os.environ[name]), "")
-    if not found or is_loopback(trouble.endpoint):
+    past = (os.environ.get("NO_PROXY") or os.environ.get("no_proxy") or "").split(",")
+    suffixes = tuple(f".{one.strip().lstrip('.')}" for one in past if one.strip())
+    is_past = "*" in past or f".{place.hostname or ''}".endswith(suffixes)
+    if not found or is_past or is_loopback(trouble.endpoint):
         return ""
-    return f" Or the proxy in {found} ({mask(os.environ[found])}) does not answer."
+    # The address may hold a password.
+    return f" Or the proxy in {found} does not answer."
 
 
 def _bad_image(trouble: Trouble, where: str, said: str) -> str:

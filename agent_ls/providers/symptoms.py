@@ -17,7 +17,9 @@ _DEEPEST = 20
 _DEEPEST_JSON = 8
 _MAX_ITEMS = 20
 _MESSAGES = frozenset({"message", "msg", "error", "detail", "raw", "error_description"})
-_WORDS = frozenset({"type", "code", "status", "param", "n_ctx", "retryDelay", "reason"})
+_WORDS = frozenset(
+    {"type", "code", "status", "param", "n_ctx", "retryDelay", "resets_in_seconds", "reason"}
+)
 _TRANSPORT = frozenset(
     {"TransportError", "APIConnectionError", "ClientError", "OSError", "DecodingError"}
 )

@@ -33,8 +33,9 @@ _PLAIN_LINE = re.compile(
 program; a URL may, where it has two colons or begins with a dash."""
 _WORKTREE_LINE = re.compile(r"\tworktree = ([^\"\\#;]*)")
 _STEPS = Path(REBASE_STEPS).name
-_RUNS = re.compile(r"^\s*(?:x|exec)\b", re.MULTILINE)
+_RUNS = re.compile(rb"^\s*(?:x|exec)\b.*", re.MULTILINE)
 """A step of a rebase that runs a program."""
+_MAX_STEPS_BYTES = 2**22
 _PARTS = frozenset({"hooks", "config", "config.worktree", "commondir", "attributes", _STEPS})
 _TOP_NAMES = frozenset(
     {
@@ -78,6 +79,14 @@ def work_trees(repositories: Repositories) -> Iterator[Path]:
             yield top
 
 
+def running_steps(steps: Path) -> frozenset[str]:
+    """Return the steps of a rebase that run programs; of a list that is none of git's, its kind."""
+    facts = steps.lstat()
+    if not stat.S_ISREG(facts.st_mode) or facts.st_size > _MAX_STEPS_BYTES:
+        return frozenset({f"{facts.st_mode} {facts.st_size}"})
+    return frozenset(one.decode(errors="replace") for one in _RUNS.findall(steps.read_bytes()))
+
+
 def is_plain_repository(folder: Path) -> bool:
     """Say whether a data folder holds only what git makes: no hooks, and settings that run nothing.
 
@@ -113,7 +122,7 @@ def _is_plain_part(path: Path, repositories: Collection[Path]) -> bool:
             is_tree = is_known and path.parent.parent.name == "worktrees"
             return is_tree and _text(path) == "../..\n"
         case _ if path.name == _STEPS:
-            return not _RUNS.search(_text(path))
+            return not running_steps(path)
         case _:
             return False
 

@@ -198,7 +198,7 @@ def _mask_private_keys(
             begun, is_in_key = edge.end(), True
         elif edge[1] == "END":
             if not is_in_key and (body := _key_body(text, at, edge.start())) < edge.start():
-                ends = gap(body, edge.start()) or "\n"
+                ends = gap(body, edge.start()) if keeps_lines else "\n"
                 parts += (text[at:body], _MASK.format("private key"), ends, edge[0])
                 at = edge.end()
             elif is_in_key:

@@ -56,6 +56,8 @@ _MOST_DEPTH = 3
 _MOST_WRAPPED = 6
 """Programs that each only start the next one."""
 _EXECUTES = words("-exec -execdir -ok -okdir -x -X --exec --exec-batch")
+_RUNS_WITHIN = re.compile(r"--exec(?:-batch)?=.*|-[A-Za-z]+[xX].*", re.DOTALL)
+"""Options of fd that name a program in the same word, or behind others."""
 _NARROWING = words("-name -iname -path -ipath -regex -iregex -empty -newer -mtime -mmin -perm")
 _MOST_WORDS = 8
 """Words behind a wrapper that may be the program."""
@@ -157,6 +159,8 @@ class _Sorter:
             is_wide = "-delete" in rest and not _NARROWING & set(rest)
             return _finds_all(name) if is_wide else CommandClass("edit", f"{name} changes files")
         runs = [at for at, one in enumerate(rest) if one in _EXECUTES]
+        if name in ("fd", "fdfind") and any(map(_RUNS_WITHIN.fullmatch, rest)):
+            return CommandClass("ask", f"{name} runs a program")
         if name in ("find", "fd", "fdfind") and runs:
             if len(runs) > 1:
                 return CommandClass("ask", f"{name} runs several programs")

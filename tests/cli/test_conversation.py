@@ -371,7 +371,7 @@ async def test_the_last_session_goes_on_and_its_changes_are_decided_there(folder
             assert "a + b" in (folder / "calc.py").read_text()
             assert await left(terminal) == 0
         await terminal.until("Here, the last one: agent-ls -c")
-        await terminal.until("1 file to review: agent-ls diff · agent-ls keep · agent-ls undo")
+        await terminal.until("1 file to review: agent-ls diff · agent-ls review")
         async with at_screen(folder, model, "-c", "--mode", "auto") as terminal:
             await terminal.until("Going on with “Sums that add up” (1 turn)")
             await terminal.until("Fixed well.")
@@ -411,7 +411,7 @@ async def test_a_number_or_a_yes_of_another_program_decides_nothing(folder: Path
         await say(terminal, "1")
         await terminal.until("Nothing is decided: '1' is no answer here.")
         terminal.type("n")
-        await terminal.until("Well.")
+        await terminal.until("Partly done")
         assert await left(terminal) == 0
     async with scripted("") as model, at_screen(folder, model) as terminal:
         await terminal.until("Last here: “Fix it.” · /resume")
@@ -429,7 +429,7 @@ async def test_escape_stops_a_turn_and_all_of_an_output_can_be_seen(folder: Path
         await terminal.until("Say what to do")
         await say(terminal, "Count.")
         await model.wait_for_requests(2)
-        await terminal.until("more lines · /output")
+        await terminal.until("… more · /output")
         assert " 1000 " not in terminal.shown
         terminal.type("\x1b")
         await terminal.until("■ Cancelled")

@@ -124,6 +124,13 @@ def test_what_is_wrapped_is_marked_and_files_have_their_sizes() -> None:
     ]
 
 
+def test_what_has_no_lines_is_shown_by_its_name() -> None:
+    diff = diff_to_read("a\n", "a\n", "old.py", "new.py") + diff_to_read(None, "", "empty.py")
+    shown = plain(Painter().diff(diff, 60))
+    assert "old.py → new.py  +0 -0" in shown
+    assert "empty.py (new)  +0 -0" in shown
+
+
 def marked(drawn: str) -> list[str]:
     """Return what is shown in reverse."""
     return re.findall("\x1b\\[[0-9;]*7[0-9;]*m([^\x1b]*)", drawn)

@@ -128,9 +128,6 @@ WAITS = [
     ("Please wait 12 seconds before the next request", 12),
     ("Please wait before trying again in 30s.", 30),
     ("retry after 2 minutes", 120),
-    ('{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"38s"}', 38),
-    ('{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"38s"}', 38),
-    ('{"type":"usage_limit_reached","plan_type":"plus","resets_in_seconds":13872}', 13_872),
     ("Retried 3 times", None),
     ("Too many requests", None),
 ]
@@ -139,6 +136,28 @@ WAITS = [
 @pytest.mark.parametrize("words, seconds", WAITS)
 def test_patience_is_asked_for_in_words_too(words: str, seconds: float | None) -> None:
     assert retry_after_s(Symptom(words, status=429)) == seconds
+
+
+@pytest.mark.parametrize(
+    "body, seconds",
+    [
+        (
+            {"error": {"code": 429, "message": "Quota exceeded.", "details": [
+                {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "38s"}]}},
+            38,
+        ),
+        (
+            {"error": {"type": "usage_limit_reached", "message": "The usage limit has been reached",
+                       "plan_type": "plus", "resets_at": 1777936568, "resets_in_seconds": 13872}},
+            13_872,
+        ),
+    ],
+)  # fmt: skip
+def test_patience_is_asked_for_in_fields_too(body: object, seconds: float) -> None:
+    request = httpx.Request("POST", "http://there")
+    response = httpx.Response(429, json=body, request=request)
+    error = httpx.HTTPStatusError("x", request=request, response=response)
+    assert check(symptom_of(error, is_broken=False)).retry_after_s == seconds
 
 
 OVERFLOWS = tomllib.loads(Path(__file__).with_name("overflows.toml").read_text("utf-8"))["overflow"]
@@ -219,7 +238,7 @@ def test_words_are_fit_to_be_shown(symptom: Symptom, present: str, absent: str) 
     "provider, endpoint, named",
     [
         ("moonshot", "https://api.moonshot.ai/v1", "https://api.moonshot.cn/v1."),
-        ("zai", "https://api.z.ai/api/coding/paas/v4", "to https://open.bigmodel.cn/api/paas/v4."),
+        ("zai", "https://api.z.ai/api/coding/paas/v4/", "or https://open.bigmodel.cn/api/paas/v4."),
         ("deepseek", "https://api.deepseek.com/v1", ""),
     ],
 )
@@ -235,8 +254,10 @@ def test_a_proxy_that_may_not_run_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("HTTPS_PROXY", "http://me:hunter2secret@127.0.0.1:3128")
     refused = Symptom("", is_connection=True, causes=("ConnectionRefusedError",))
     said = check(refused, endpoint="https://api.openai.com/v1").message
-    assert "the proxy in HTTPS_PROXY (http://me:" in said
+    assert said.endswith("Or the proxy in HTTPS_PROXY does not answer.")
     assert "hunter2secret" not in said
+    monkeypatch.setenv("NO_PROXY", "localhost, .openai.com")
+    assert "proxy" not in check(refused, endpoint="https://api.openai.com/v1").message
     for endpoint in ("http://there/v1", "https://127.0.0.1:1/v1"):
         assert "proxy" not in check(refused, endpoint=endpoint).message
 

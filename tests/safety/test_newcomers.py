@@ -483,6 +483,8 @@ async def test_a_repository_that_makes_git_run_something_waits(
         ("git status; echo 'exec touch ran' >> .git/rebase-merge/git-rebase-todo", True),
         ("git status; sed -i '1i  x touch ran' .git/rebase-merge/git-rebase-todo", True),
         ("git status; sed -i s/^pick/drop/ .git/rebase-merge/git-rebase-todo", False),
+        # What the user wrote there stays theirs, also when the rebase goes on.
+        ("echo 1 > a; git add a; GIT_EDITOR=true git rebase --continue; true 'own'", False),
         ("git rebase --abort; mkdir .git/rebase-merge; "
          "echo 'exec touch ran' > .git/rebase-merge/git-rebase-todo", True),
         ("echo 1 > a; git add a; GIT_EDITOR=true git rebase --continue", False),
@@ -502,10 +504,14 @@ async def test_steps_of_a_rebase_that_run_a_program_wait(
     _git("rebase", "main", "side", at=committed)
     steps = committed / ".git" / "rebase-merge" / "git-rebase-todo"
     assert "side 2" in steps.read_text()
+    if "own" in change:
+        listed = steps.read_text()
+        steps.write_text(f"exec false\n{listed}exec touch own\n")
     said = await _run(builder, change, _IN_GIT)
     # With Landlock nothing can be added there.
     runs = steps.exists() and "touch ran" in steps.read_text()
     assert runs is waits or (not runs and "Permission denied" in said)
+    assert ("own" in change) is (steps.exists() and "touch own" in steps.read_text())
     assert is_undecided(steps) is runs, said
 
 

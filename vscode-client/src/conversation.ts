@@ -133,7 +133,7 @@ export class Conversation implements vscode.Disposable {
     if (this.#agent.state.is === "running") await (this.#restored ??= this.#restore());
   }
 
-  /** Ask always of the current session anew; never rejects. */
+  /** Ask for everything of the current session anew; never rejects. */
   async refresh(): Promise<void> {
     this.#isWanted = true;
     if (this.#agent.state.is !== "running") return;

@@ -97,7 +97,9 @@ def lines_below(
     # Test runners sum up in their last lines.
     last = [short(one) for one in printed[-_SUMMARY_LINES:]]
     if (more := len(printed) - len(last)) and way:
-        last.insert(0, f"… {counted(more, 'more line')} · {way}")
+        # Of what was cut for the model nobody counted the lines.
+        words = "more" if result.output_id else counted(more, "more line")
+        last.insert(0, f"… {words} · {way}")
     return [painter.line(f"  {one}", columns, "dim") for one in last]
 
 

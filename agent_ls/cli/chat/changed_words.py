@@ -10,8 +10,6 @@ from agent_ls.cli.chat.diff_rows import DiffRow
 
 _PIECE = re.compile(r"\w+|\s+|[^\w\s]")
 _MOST_PIECES = 150
-_MOST_PAIRS = 100
-"""More are not marked: a screen that stands still is worse."""
 _LEAST_ALIKE = 0.5
 """Lines that share less are other lines, of which nothing is marked."""
 
@@ -21,7 +19,7 @@ Span = tuple[int, int]
 def changed_words(rows: Sequence[DiffRow]) -> dict[int, list[Span]]:
     """Return by the number of a row, from 0, which characters of its text differ."""
     found: dict[int, list[Span]] = {}
-    for old, new in _pairs(rows)[:_MOST_PAIRS]:
+    for old, new in _pairs(rows):
         spans = _spans(rows[old].text, rows[new].text)
         found[old], found[new] = spans
     return found

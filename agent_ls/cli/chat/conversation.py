@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import signal
 import sys
+from collections.abc import Callable
 
 from rich.cells import cell_len
 
@@ -15,7 +16,7 @@ from agent_ls.cli.chat.face import Face, leave_on_hang_up, logged
 from agent_ls.cli.chat.folder_name import short_folder
 from agent_ls.cli.chat.own_commands import OF_NO_SESSION, OWN
 from agent_ls.cli.chat.screen import Doing, Screen
-from agent_ls.cli.chat.slash import Talk, is_of_conversation, run_command
+from agent_ls.cli.chat.slash import Talk, change_mode, is_of_conversation, run_command
 from agent_ls.cli.named_sessions import cut_off_session, first_session
 from agent_ls.cli.options import conversation_settings, folder_of
 from agent_ls.cli.result import resuming
@@ -101,6 +102,28 @@ async def begin_session(sessions: Sessions, arguments: argparse.Namespace) -> Se
     return session
 
 
+def _mode_key(talk: Talk) -> Callable[[], None]:
+    """Return what goes to the next mode, one step for each press."""
+    steps: set[asyncio.Task[None]] = set()
+    one_by_one = asyncio.Lock()
+
+    async def step() -> None:
+        async with one_by_one:
+            mode = talk.session.state.mode
+            at = _MODES.index(mode) if mode in _MODES else -1
+            try:
+                await change_mode(talk, _MODES[(at + 1) % len(_MODES)])
+            except AgentLsError as error:
+                talk.face.say(f"agent-ls: {error}", "red")
+
+    def pressed() -> None:
+        task = asyncio.ensure_future(step())
+        steps.add(task)
+        task.add_done_callback(steps.discard)
+
+    return pressed
+
+
 async def _talk(
     screen: Screen, ended: asyncio.Future[int], talk: Talk, early: list[tuple[str, bool]]
 ) -> None:
@@ -119,13 +142,11 @@ async def _talk(
 
     stopping: list[asyncio.Task[bool]] = []
 
-    def next_mode() -> None:
-        mode = talk.session.state.mode
-        at = _MODES.index(mode) if mode in _MODES else -1
-        said.put_nowait((f"/mode {_MODES[(at + 1) % len(_MODES)]}", False))
-
     screen.doing = Doing(
-        lambda text, waits: said.put_nowait((text, waits)), stop, _is_own_command, next_mode
+        lambda text, waits: said.put_nowait((text, waits)),
+        stop,
+        _is_own_command,
+        _mode_key(talk),
     )
     for one in early:
         said.put_nowait(one)
@@ -233,11 +254,20 @@ def _footer(talk: Talk, face: Face, folder: str) -> str:
     return line
 
 
+def _again(arguments: argparse.Namespace, session: Session) -> bool:
+    """Say whether more than the session is to be named to go on in the same way."""
+    has_words = arguments.workspace != "." or arguments.model is not None or arguments.set
+    return bool(has_words) or session.state.is_dry_run
+
+
 async def _undecided(session: Session) -> int:
     """Return how many files have changes that were neither kept nor undone."""
-    if session.is_closed or not session.state.turns:
+    if session.is_closed or session.state.is_dry_run or not session.state.turns:
         return 0
-    turns = (await session.review.ledger()).turns.values()
+    try:
+        turns = (await session.review.ledger()).turns.values()
+    except AgentLsError:
+        return 0
     return len({one.path for turn in turns for one in turn.files.values() if one.those("open")})
 
 
@@ -248,9 +278,8 @@ def _say_goodbye(
         return
     cut_off = "The turn was cut off. " if session.state.is_running else ""
     lines = ["", f"{cut_off}{resuming(session.state, arguments)}"]
-    if arguments.workspace == ".":
+    if not _again(arguments, session):
         lines.append("Here, the last one: agent-ls -c")
-        if undecided:
-            files = counted(undecided, "file")
-            lines.append(f"{files} to review: agent-ls diff · agent-ls keep · agent-ls undo")
+    if arguments.workspace == "." and undecided:
+        lines.append(f"{counted(undecided, 'file')} to review: agent-ls diff · agent-ls review")
     sys.stderr.write("\n".join([*lines, ""]))

@@ -33,6 +33,8 @@ _CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u20
 _BLANKS = re.compile("\n{3,}")
 _STYLING = re.compile("\x1b\\[[0-9;]*m")
 _TAB_COLUMNS = 4
+_MOST_MARKED_ROWS = 1_000
+"""In a longer diff no words are marked: it would keep the screen."""
 _MIN_COLUMNS = 20
 _STYLES = {"added": "green", "removed": "red", "same": "", "note": "dim", "gap": "dim"}
 _SIGNS = {"added": "+", "removed": "-", "same": " "}
@@ -215,12 +217,13 @@ class Painter:
         is_headed = not is_titled or sum(one.name != "" for one in files) != 1
         left = most_rows or sum(len(one.rows) for one in files)
         more = sum(len(one.rows) for one in files) - left
+        is_short = left <= _MOST_MARKED_ROWS
         shown: list[RenderableType] = []
         for one in files:
-            if one.name and is_headed and left > 0:
+            if one.name and is_headed and (left > 0 or not most_rows):
                 shown += ["", *_head(one)] if shown else _head(one)
             if one.rows[:left]:
-                shown.append(_table(one.rows[:left], columns))
+                shown.append(_table(one.rows[:left], columns, marks=is_short))
             left = max(left - len(one.rows), 0)
         if more > 0:
             shown.append(Text(f"  … {more:,} more lines; /diff shows all", style="dim"))
@@ -254,7 +257,7 @@ def _head(file: FileDiff) -> list[RenderableType]:
     return [Text.assemble((visible_line(file.name), "bold"), f"  {file.size}")]
 
 
-def _table(rows: Sequence[DiffRow], columns: int) -> RenderableType:
+def _table(rows: Sequence[DiffRow], columns: int, *, marks: bool) -> RenderableType:
     digits = len(str(max((one.number for one in rows), default=0)))
     table = Table.grid(padding=(0, 1, 0, 0))
     table.add_column(justify="right", no_wrap=True, min_width=digits + 2)
@@ -263,7 +266,7 @@ def _table(rows: Sequence[DiffRow], columns: int) -> RenderableType:
     room = max(columns - digits - 5, _MIN_COLUMNS // 2)
     # What is hidden in a line, and its tabs, are wider as they are shown.
     rows = [replace(one, text=visible(one.text).expandtabs(_TAB_COLUMNS)) for one in rows]
-    changed = changed_words(rows)
+    changed = changed_words(rows) if marks else {}
     for at, one in enumerate(rows):
         style = _STYLES[one.kind]
         text = Text(one.text, style=style)

@@ -241,6 +241,9 @@ class Screen:
             self._takes_answer = ask is not None
             self.doing.send(text, waits)
 
+    def _can_interrupt(self) -> bool:
+        return self.is_busy() and not self._buffer.text
+
     def _interrupted(self) -> None:
         """Stop the turn, and nothing else."""
         self.doing.stop()
@@ -359,7 +362,9 @@ class Screen:
             (("s-tab",), self._tabbed_back, None),
             (("escape", "enter"), partial(self._buffer.insert_text, "\n"), None),
             (("c-j",), partial(self._buffer.insert_text, "\n"), None),
-            (("escape",), self._interrupted, lambda: self.is_busy() and not self._buffer.text),
+            (("escape",), self._interrupted, self._can_interrupt),
+            # An Alt key, or a sequence of the terminal's that nobody knows.
+            (("escape", "<any>"), lambda: None, self._can_interrupt),
             (("c-c",), self._stopped, None),
             (("<sigint>",), self._stopped, None),
             (("c-d",), self.leave, lambda: not self._buffer.text),

@@ -96,7 +96,8 @@ async def _help(talk: Talk, _arguments: str) -> None:
                 "",
                 "  @ names a file · Enter sends, and steers while it works · Tab queues",
                 "  \\ and Enter, Alt-Enter or Ctrl-J begin a line · Up brings earlier prompts",
-                "  Ctrl-C stops the turn, twice leaves · Ctrl-D leaves",
+                "  Esc or Ctrl-C stops the turn · Ctrl-C twice or Ctrl-D leaves",
+                "  Shift-Tab goes to the next mode",
             ]
         )
     )
@@ -166,7 +167,8 @@ async def _archive(talk: Talk, _arguments: str) -> None:
     talk.face.say("Archived: lists leave it out until you say something in it.", "dim")
 
 
-async def _mode(talk: Talk, arguments: str) -> None:
+async def change_mode(talk: Talk, arguments: str) -> None:
+    """Change the mode, or say which it is. Errors: ``AgentLsError``."""
     if arguments:
         if arguments not in [*Mode]:
             near = nearest(arguments, [*Mode])
@@ -295,7 +297,7 @@ _ACTS: Mapping[str, Callable[[Talk, str], Awaitable[None]]] = {
     "fork": _fork,
     "rename": _rename,
     "archive": _archive,
-    "mode": _mode,
+    "mode": change_mode,
     "model": _model,
     "compact": _compact,
     "diff": _diff,

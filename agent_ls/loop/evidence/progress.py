@@ -26,7 +26,7 @@ from agent_ls.domain.plans import PlanStatus
 _PASSED = re.compile(r"\b(\d+) (?:passed|passing)\b")
 _FAILED = re.compile(r"\b(\d+) (?:failed|failing|errors?)\b")
 _TESTS = re.compile(
-    r"^(?:[=\s]*|\s*Tests:?\s+)(?:\d+ (?:skipped|todo|pending), )*"
+    r"^(?:[= \t]*|[ \t]*Tests:?[ \t]+)(?:\d+ (?:skipped|todo|pending), )*"
     r"\d+ (?:passed|failed|passing|failing)\b",
     re.MULTILINE,
 )

@@ -170,7 +170,7 @@ def _add_trust(menu: Menu, context: EditorContext) -> None:
             offer = offers.trust_offer(root.name, uri, is_agreed=is_agreed)
             (menu.waiting if is_waited_for else menu.seldom).append(offer)
     if (home := unread_home(context.settings.claude_home)) is not None:
-        is_agreed = home in context.trust_shown
+        is_agreed = home.resolve() in context.trust_shown
         menu.seldom.append(offers.trust_home_offer(home.as_uri(), is_agreed=is_agreed))
 
 

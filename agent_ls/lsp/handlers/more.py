@@ -30,8 +30,8 @@ async def more(context: EditorContext, asked: MoreParams) -> None:
 
     Where the editor has none, the code actions are these for a while, or until a command runs.
     """
-    # Later: some editors block until a command is answered. To those that show a command's error,
-    # that of the chosen one is none: this one has succeeded.
+    # Later: some editors block until a command is answered. An editor that shows the errors of its
+    # commands does not learn of this one's: the command that it sent has succeeded by then.
     choosing = _choose(context, asked.choices)
     if context.editor.shows_failures:
         context.spawn_told(choosing, "Agent")

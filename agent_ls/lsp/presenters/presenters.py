@@ -148,8 +148,8 @@ class Presenters:
                 self.publisher.begin(session.state, session.stored)
         others = list(self.sessions) if is_reviewed and not is_known else []
         self.sessions[session.id] = session
-        # It goes before the first that is newer; the others keep their order, as the last of all
-        # is the current one.
+        # It goes before the first that is newer. The others keep their order: the last of those
+        # that are not only reviewed is the current one.
         newer = next((at for at, one in enumerate(others) if one > session.id), len(others))
         for later in others[newer:]:
             self.sessions[later] = self.sessions.pop(later)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Collection, Hashable
 from contextlib import asynccontextmanager
 from typing import Any, Final, cast
@@ -51,8 +50,9 @@ class Multiplexer:
         self.diagnostics = Diagnostics(self._send)
         self._opened: set[str] = set()
         """Documents that the editor has open."""
-        self._lent: Counter[str] = Counter()
-        """How often a text is shown to the other server that the editor has not opened."""
+        self._lent: dict[str, list[None]] = {}
+        """One item for each time that a text is shown to the other server that the editor has not
+        opened."""
         self._deliver_ours: Deliver = lambda item: None
         self._writer: FrameWriter | None = None
         self._initialize: Json | None = None
@@ -117,18 +117,18 @@ class Multiplexer:
         if uri in self._opened:
             yield
             return
-        if not self._lent[uri]:
+        lent = self._lent.setdefault(uri, [])
+        if not lent:
             document = {"uri": uri, "languageId": language_id, "version": 0, "text": text}
             self._tell_theirs("textDocument/didOpen", {"textDocument": document})
-        self._lent[uri] += 1
+        lent.append(None)
         try:
             yield
         finally:
-            # It is 0 if the editor has opened it meanwhile.
-            if self._lent[uri]:
-                self._lent[uri] -= 1
-                if not self._lent[uri]:
-                    self._close(uri)
+            lent.pop()
+            # It is another one, or none, if the editor has opened it meanwhile.
+            if not lent and self._lent.get(uri) is lent:
+                self._close(uri)
 
     def _close(self, uri: str) -> None:
         del self._lent[uri]
@@ -206,7 +206,7 @@ class Multiplexer:
     def _notification(self, message: Json, method: str) -> None:
         params = _params(message)
         uri = str(_params(params, "textDocument").get("uri") or "")
-        if method == "textDocument/didOpen" and self._lent[uri]:
+        if method == "textDocument/didOpen" and uri in self._lent:
             self._close(uri)
         if method == "$/cancelRequest" or not (method.startswith("agent/") or _is_ours(uri)):
             self._peer.send(message)

@@ -19,14 +19,8 @@ from pathlib import Path
 
 from agent_ls.domain.errors import SettingsError
 from agent_ls.safety.control_files import NOT_WALKED, names_of, names_own, steers
-from agent_ls.safety.git_made import is_made_by_git
-from agent_ls.safety.git_places import (
-    REBASE_STEPS,
-    Repositories,
-    git_led_to,
-    git_steering,
-    rebase_steps,
-)
+from agent_ls.safety.git_made import is_made_by_git, running_steps
+from agent_ls.safety.git_places import Repositories, git_led_to, git_steering, rebase_steps
 from agent_ls.safety.made_files import MadeFiles, shown
 from agent_ls.safety.sandbox.survey import Survey, survey
 
@@ -34,8 +28,6 @@ _log = logging.getLogger(__name__)
 _MAX_NAMED = 20
 _THIRD_PARTY = NOT_WALKED - {".git"}
 _RULED = ("deny edit", "ask edit")
-_WATCHED = ("commondir", Path(REBASE_STEPS).name)
-"""Names of files whose content a command can change."""
 _Entry = tuple[Path, str]
 """A path, and what else of it a command can change: a link's target, a work tree's content. Or the
 kind of rule that is about it."""
@@ -199,7 +191,8 @@ def _of_repository(folder: Path, top: Path, roots: Iterable[Path]) -> list[_Watc
     root = above if folder.is_relative_to(above) else folder.parent
 
     def steering() -> frozenset[_Entry]:
-        return _entries((*git_steering(folder), *rebase_steps(folder)), ())
+        steps = ((path, step) for path in rebase_steps(folder) for step in running_steps(path))
+        return _entries(git_steering(folder), ()) | frozenset(steps)
 
     def led_to() -> frozenset[_Entry]:
         led = (one for one in git_led_to(folder, top) if one.is_relative_to(top))
@@ -254,7 +247,7 @@ def _changeable(path: Path, trees: Collection[Path]) -> str:
     try:
         if path.is_symlink():
             return str(path.readlink())
-        if path.name not in _WATCHED and not any(map(path.is_relative_to, trees)):
+        if path.name != "commondir" and not any(map(path.is_relative_to, trees)):
             return ""
         digest = hashlib.sha256()
         for file in sorted((path, *path.rglob("*")) if path.is_dir() else (path,)):

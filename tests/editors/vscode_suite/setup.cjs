@@ -40,7 +40,7 @@ exports.run = async ({ step, until, screen }) => {
     await panel('click', { selector: '.setup .primary', text: 'Choose…' });
     await until(async () => (await rows()).length > 2, 'the list');
     await screen.type({ words: MODEL });
-    await until(async () => (await rows()).some((one) => one.includes('200k · $3/$15')), 'the row');
+    await until(async () => (await rows()).some((one) => one.includes('200k · $1/$5')), 'the row');
     await screen.shot({ name: '3-models' });
     await screen.press({ keys: 'Enter' });
     await shows('claude-haiku-4-5 · 200k · $1/$5', '.setting.done');
