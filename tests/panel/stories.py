@@ -235,7 +235,7 @@ async def setup(editor: RecordingEditor) -> None:
     """Nothing is set up: no model, then several without their key, then one that has it; trust."""
     await editor.begin()
     for model in (
-        "anthropic/claude-sonnet-4-5",
+        "anthropic/claude-haiku-4-5",
         "chatgpt/gpt-5.3-codex",
         "mistral/mistral-large",
         "openai/gpt-5",

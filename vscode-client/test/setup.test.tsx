@@ -144,7 +144,7 @@ test("a mistake in the settings stands where the model is missing", async () => 
 
 test("the model is shown with its window and its prices", async () => {
   await check(...state("no key"));
-  await click("claude-sonnet-4-5 · 200k · $3/$15");
+  await click("claude-haiku-4-5 · 200k · $1/$5");
   expect(said).toEqual([{ type: "run", command: "pickModel" }]);
 });
 

@@ -5,7 +5,7 @@ import { recorded } from "./recorded.mjs";
 const { messages } = recorded("setup");
 /** What the server said of a model: how it is reached, and what trust would switch on. */
 const saidOf = (model) => messages.find((one) => one.setup?.access.model.model === model).setup;
-const claude = saidOf("anthropic/claude-sonnet-4-5");
+const claude = saidOf("anthropic/claude-haiku-4-5");
 const account = saidOf("chatgpt/gpt-5.3-codex");
 const bad = saidOf("mistral/mistral-large");
 const there = saidOf("openai/gpt-5");
