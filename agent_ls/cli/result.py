@@ -62,15 +62,17 @@ def write_made(made: Sequence[MadeFile]) -> None:
 
 def going_on(session: SessionState, arguments: argparse.Namespace) -> str:
     """Return the line that tells how to send the session another prompt."""
-    return f'To go on: agent-ls run --session {session.session_id}{_again(session, arguments)} "…"'
+    options = options_again(session, arguments)
+    return f'To go on: agent-ls run --session {session.session_id}{options} "…"'
 
 
 def resuming(session: SessionState, arguments: argparse.Namespace) -> str:
     """Return the line that tells how to resume a session that was cut off."""
-    return f"To go on: agent-ls resume {session.session_id}{_again(session, arguments)}"
+    return f"To go on: agent-ls resume {session.session_id}{options_again(session, arguments)}"
 
 
-def _again(session: SessionState, arguments: argparse.Namespace) -> str:
+def options_again(session: SessionState, arguments: argparse.Namespace) -> str:
+    """Return the options that go on in the same way, each behind a blank; empty for none."""
     words: list[str] = []
     if arguments.workspace != ".":
         words += ["--workspace", arguments.workspace]

@@ -81,10 +81,13 @@ def work_trees(repositories: Repositories) -> Iterator[Path]:
 
 def running_steps(steps: Path) -> frozenset[str]:
     """Return the steps of a rebase that run programs; of a list that is none of git's, its kind."""
-    facts = steps.lstat()
-    if not stat.S_ISREG(facts.st_mode) or facts.st_size > _MAX_STEPS_BYTES:
-        return frozenset({f"{facts.st_mode} {facts.st_size}"})
-    return frozenset(one.decode(errors="replace") for one in _RUNS.findall(steps.read_bytes()))
+    try:
+        facts = steps.lstat()
+        if not stat.S_ISREG(facts.st_mode) or facts.st_size > _MAX_STEPS_BYTES:
+            return frozenset({f"{facts.st_mode} {facts.st_size}"})
+        return frozenset(one.decode(errors="replace") for one in _RUNS.findall(steps.read_bytes()))
+    except OSError as error:
+        return frozenset({str(error.strerror)})
 
 
 def is_plain_repository(folder: Path) -> bool:

@@ -433,7 +433,7 @@ async def test_escape_stops_a_turn_and_all_of_an_output_can_be_seen(folder: Path
         assert " 1000 " not in terminal.shown
         terminal.type("\x1b")
         await terminal.until("■ Cancelled")
-        # Escape alone does not leave, nor does the Ctrl-C behind it.
+        # Escape only stops.
         assert "again leaves" not in terminal.visible
         await say(terminal, "/output 2")
         await terminal.until("the session has 1 command")

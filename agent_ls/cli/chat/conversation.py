@@ -19,7 +19,7 @@ from agent_ls.cli.chat.screen import Doing, Screen
 from agent_ls.cli.chat.slash import Talk, change_mode, is_of_conversation, run_command
 from agent_ls.cli.named_sessions import cut_off_session, first_session
 from agent_ls.cli.options import conversation_settings, folder_of
-from agent_ls.cli.result import resuming
+from agent_ls.cli.result import options_again, resuming
 from agent_ls.cli.which import nearest
 from agent_ls.domain.commands import BUILT_IN, call_of, called_in
 from agent_ls.domain.errors import AgentLsError
@@ -254,12 +254,6 @@ def _footer(talk: Talk, face: Face, folder: str) -> str:
     return line
 
 
-def _again(arguments: argparse.Namespace, session: Session) -> bool:
-    """Say whether more than the session is to be named to go on in the same way."""
-    has_words = arguments.workspace != "." or arguments.model is not None or arguments.set
-    return bool(has_words) or session.state.is_dry_run
-
-
 async def _undecided(session: Session) -> int:
     """Return how many files have changes that were neither kept nor undone."""
     if session.is_closed or session.state.is_dry_run or not session.state.turns:
@@ -278,7 +272,7 @@ def _say_goodbye(
         return
     cut_off = "The turn was cut off. " if session.state.is_running else ""
     lines = ["", f"{cut_off}{resuming(session.state, arguments)}"]
-    if not _again(arguments, session):
+    if not options_again(session.state, arguments):
         lines.append("Here, the last one: agent-ls -c")
     if arguments.workspace == "." and undecided:
         lines.append(f"{counted(undecided, 'file')} to review: agent-ls diff · agent-ls review")
