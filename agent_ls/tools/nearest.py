@@ -56,9 +56,10 @@ async def _look_alike(path: str, workspace: Workspace) -> str | None:
                 entries = await workspace.list_dir(folder or ".")
             except WorkspaceError:
                 return None
-            same = (one.name for one in entries if _folded(one.name) == _folded(part))
-            found = next(same, None)
-            return None if found is None else folder + found
+            same = [one.name for one in entries if _folded(one.name) == _folded(part)]
+            # A call of the same answer may have made this very folder meanwhile.
+            if part not in same:
+                return folder + same[0] if same else None
         folder += f"{part}/"
     return None
 

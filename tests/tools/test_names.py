@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
+from agent_ls.domain.edits import CreateFile
 from agent_ls.domain.errors import AgentLsError, ToolError
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.tools.apply_patch import ApplyPatch
 from agent_ls.tools.delete_file import DeleteFile
 from agent_ls.tools.edit_file import EditFile
 from agent_ls.tools.move_file import MoveFile
+from agent_ls.tools.nearest import check_new_names
 from agent_ls.tools.read_file import ReadFile
 from agent_ls.tools.write_file import WriteFile
 from tests.tools.conftest import BufferedWorkspace, Place
@@ -108,6 +110,22 @@ async def test_no_second_file_is_made_that_looks_like_one(
             await place.call(tool, **arguments)
         assert near in str(caught.value).replace("\u202f", " ")
     assert _names(place) == before
+
+
+class _MadeMeanwhile(BufferedWorkspace):
+    """A workspace in which another call makes a folder right after one has looked for it."""
+
+    async def exists(self, path: str) -> bool:
+        there = await super().exists(path)
+        (self.roots[0].path / "new").mkdir(exist_ok=True)
+        return there
+
+
+async def test_calls_of_one_answer_make_files_in_the_same_new_folder(tmp_path: Path) -> None:
+    workspace = _MadeMeanwhile([Root("w", tmp_path, is_trusted=True)])
+    await check_new_names([CreateFile(path="new/a.py", text="")], workspace)
+    with pytest.raises(ToolError, match=r"NEW/a\.py was not made: new exists"):
+        await check_new_names([CreateFile(path="NEW/a.py", text="")], workspace)
 
 
 async def test_a_file_is_renamed_to_another_case(place: Place) -> None:
