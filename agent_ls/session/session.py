@@ -49,6 +49,7 @@ from agent_ls.loop.turn import Turn
 from agent_ls.loop.window import WindowUse, window_use
 from agent_ls.review.ledger import Selection
 from agent_ls.review.review import Review
+from agent_ls.safety.text import plain_output_slowly
 from agent_ls.session.amending import CallText, text_of, with_text
 from agent_ls.session.approvals import Approvals
 from agent_ls.session.custom_commands import expanded
@@ -120,6 +121,11 @@ class Session:
     def is_closed(self) -> bool:
         """Say whether it takes nothing any more; opened again, it continues from the store."""
         return self._runner.is_closed or self._recorder.is_halted
+
+    @property
+    def has_background(self) -> bool:
+        """Say whether a program goes on in the background."""
+        return any(one.ended is None for one in self.state.background.values())
 
     def follow(self, reader: EventListener) -> None:
         """Pass every later event to ``reader``."""
@@ -390,6 +396,16 @@ class Session:
         """Turn a policy off for this session."""
         if origin not in self.state.silenced:
             await self._recorder.emit(PolicySilenced(origin=origin))
+
+    async def background_output(self, name: str) -> str:
+        """Return what a background program has printed, as far as it is kept.
+
+        Errors: ``ToolError`` if there is none of this name here.
+        """
+        if self._services.background is None:
+            return ""
+        found = await self._services.background.output(name, after_bytes=0, wait_s=0)
+        return await plain_output_slowly(found.text)
 
     async def stop_background(self, name: str) -> None:
         """End a background program with everything it has started.

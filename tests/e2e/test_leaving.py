@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -189,4 +190,55 @@ async def test_what_waited_for_the_user_when_the_editor_left_is_asked_again(
         await teller.step_wait("approval")
 
     teller = await left_and_resumed(leave, ASKS, asked, tmp_path)
+    assert (teller.root / "b.py").read_text() == "y = 1"
+
+
+GOES_ROUND = """
+[[answer]]
+text = "The first half. Never sent."
+chunk = 4
+hang = "middle"
+
+[[answer]]
+expect = { contains = ["The first"] }
+[[answer.call]]
+tool = "write_file"
+arguments = { path = "b.py", content = "y = 1" }
+
+[[answer]]
+hang = "before"
+
+[[answer]]
+expect = { contains = ["The first", "Created b.py"] }
+text = "Written in the terminal."
+"""
+
+
+async def test_a_turn_goes_on_from_the_editor_in_the_terminal_and_back(tmp_path: Path) -> None:
+    archive = Archive("", {"settings": SETTINGS, "file a.py": "x = 1\n", "steps": ""})
+    async with ScriptedModel(GOES_ROUND) as model:
+        teller = Storyteller(Story("leaving", archive, ()), "panel", tmp_path, model)
+        teller.prepare()
+        await teller.start()
+        await teller.step_prompt("Tell me")
+        await teller.step_update("agent_message_chunk", "first")
+        await shut_down(teller.editor)
+        in_terminal = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "agent_ls", "resume"),
+            cwd=teller.root,
+            env=teller.env(),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        await model.wait_for_requests(3)
+        in_terminal.kill()
+        await in_terminal.wait()
+        await teller.start()
+        await teller.step_request("agent/sessions/resume", {}, '"isInterrupted": false')
+        await teller.step_update("turn_ended")
+        assert await teller.editor.stop() == 0
+        assert model.problems == []
+    [ended] = [one for one in teller.editor.shown.updates if one["sessionUpdate"] == "turn_ended"]
+    assert (ended["status"], ended["output"]) == ("success", "Written in the terminal.")
     assert (teller.root / "b.py").read_text() == "y = 1"

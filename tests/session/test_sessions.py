@@ -454,6 +454,76 @@ async def test_a_lease_that_ran_out_while_one_looked_is_lost_only_if_somebody_wr
             await second.open(made.id)
 
 
+async def test_a_session_at_rest_goes_to_whoever_uses_it_and_comes_back(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    scenario = "".join(f'[[answer]]\ntext = "{one}"\n' for one in ("One.", "Two.", "Three."))
+    async with (
+        scripted(scenario, port=model_port),
+        open_test_sessions(tmp_path, model_host) as first,
+        open_test_sessions(tmp_path, model_host) as second,
+    ):
+        made, empty = await first.create(), await first.create()
+        await check(first, made, "One.")
+        clock = await renewed_by_hand(first)
+
+        async def renewed() -> None:
+            clock.goes_on.set()
+            async with asyncio.timeout(TURN_LIMIT_S):
+                await clock.rests.wait()
+            clock.rests.clear()
+
+        # Somebody uses it between two renewals.
+        for _ in range(3):
+            await renewed()
+            assert await first.find(made.id) is made
+        with pytest.raises(StoreError, match="another agent-ls writes"):
+            await second.open(made.id)
+        await renewed()
+        await renewed()
+        for one in (made, empty):
+            with pytest.raises(StoreError, match="is open in another agent-ls"):
+                await second.delete(one.id)
+        with pytest.raises(StoreError, match="another agent-ls writes"):
+            await second.open(empty.id)
+        theirs = await second.open(made.id)
+        await check(second, theirs, "Two.")
+        with pytest.raises(StoreError, match="another agent-ls writes"):
+            await first.find(made.id)
+        await second.leave(made.id)
+        back = await first.find(made.id)
+        assert back is not None
+        assert back.state.turns == 2
+        await check(first, back, "Three.")
+
+
+async def test_a_session_that_works_is_held_though_it_was_at_rest_before(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    scenario = '[[answer]]\ntext = "One."\n[[answer]]\nhang = "before"\n'
+    async with (
+        scripted(scenario, port=model_port, is_strict=False) as model,
+        open_test_sessions(tmp_path, model_host) as first,
+        open_test_sessions(tmp_path, model_host) as second,
+    ):
+        made = await first.create()
+        await check(first, made, "One.")
+        clock = await renewed_by_hand(first)
+        for _ in range(2):
+            clock.goes_on.set()
+            await clock.rests.wait()
+            clock.rests.clear()
+        assert str(await first._store.lease_owner(made.id)).endswith(":looks")
+        # A turn that began without a look at the lease.
+        await made.submit("More.")
+        await model.wait_for_requests(2)
+        clock.goes_on.set()
+        await clock.rests.wait()
+        with pytest.raises(StoreError, match="another agent-ls writes"):
+            await second.open(made.id)
+        assert await made.cancel("test")
+
+
 async def test_a_session_that_breaks_while_leases_are_renewed_takes_no_other_ones(
     tmp_path: Path, model_host: Provider
 ) -> None:
