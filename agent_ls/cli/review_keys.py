@@ -151,7 +151,9 @@ class _ScreenDesk:
         keys = {one: partial(self._pressed.put_nowait, one) for one in _KEYS}
         rows = list(_KEYS.items())
         panel = face.painter.rows
-        screen.ask(Ask(lambda columns, _: panel(rows, columns), lambda _words: None, keys))
+        screen.ask(
+            Ask(lambda columns, _, chosen: panel(rows, columns, chosen), lambda _words: None, keys)
+        )
 
     def forget(self) -> None:
         """Forget the keys that were pressed before the next change is shown."""

@@ -99,10 +99,10 @@ class HumanLog:
         self._write(self.lines_of(stored.event))
 
     def on_ephemeral(self, session_id: str, piece: ev.Ephemeral) -> None:
-        """Write what a sub-agent does; other streamed pieces are shown elsewhere."""
+        """Write what a command prints and a sub-agent does; other pieces are shown elsewhere."""
         if isinstance(piece, ev.CallOutputStreamed):
             call = self._turn.asked.get(piece.call_id)
-            if call is not None and call.tool == _DELEGATES:
+            if call is not None and call.tool in (_RUNS, _DELEGATES):
                 self._write([f"      {short(line)}" for line in piece.text.splitlines()])
 
     def go_on(self, session_id: str, events: Iterable[ev.StoredEvent]) -> None:

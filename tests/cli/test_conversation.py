@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.images import image
 from tests.support.screens import SeenTerminal, at_screen
 from tests.support.scripted import scripted
 
@@ -376,7 +377,7 @@ async def test_the_last_session_goes_on_and_its_changes_are_decided_there(folder
             await terminal.until("Going on with “Sums that add up” (1 turn)")
             await terminal.until("Fixed well.")
             await terminal.until(_READY)
-            # A file by its beginning, and an earlier prompt.
+            # A file by its beginning.
             terminal.type("Look at @cal")
             await terminal.until("calc.py", times=1)
             terminal.type("\t")
@@ -523,3 +524,95 @@ async def test_settings_that_are_wrong_are_said_and_end_it(folder: Path) -> None
     async with at_screen(folder, None, variables={"AGENT_LS_MODEL": ""}) as terminal:
         assert await terminal.ended() == 3
         await terminal.until("No model is set.")
+
+
+async def test_arrows_choose_an_answer_and_enter_gives_it(folder: Path) -> None:
+    async with (
+        scripted(_FIXES + '[[answer]]\ntext = "Well."\n') as model,
+        at_screen(folder, model) as terminal,
+    ):
+        await terminal.until(_READY)
+        await say(terminal, "Fix it.")
+        await terminal.until("reject every edit")
+        # Enter alone decides nothing.
+        terminal.type("\r")
+        # Up comes to the last key, and Down twice over none to the first.
+        terminal.type("\x1b[A\r")
+        await terminal.until("Change it with /mode")
+        assert "a - b" in (folder / "calc.py").read_text()
+        terminal.type("\x1b[B\x1b[B\r")
+        await terminal.until("Well.")
+        assert await left(terminal) == 0
+    assert "a + b" in (folder / "calc.py").read_text()
+
+
+async def test_a_prompt_of_several_lines_with_a_pasted_image_comes_back(folder: Path) -> None:
+    desktop = folder.parent / "bin/xclip"
+    desktop.parent.mkdir()
+    (folder.parent / "shot.png").write_bytes(image(size=(80, 60)))
+    desktop.write_text(f"#!/bin/sh\nexec cat {folder.parent}/shot.png\n")
+    desktop.chmod(0o755)
+    variables = {"PATH": f"{desktop.parent}:{os.environ['PATH']}", "DISPLAY": ":9"}
+    scenario = '[[answer]]\ntext = "Seen."\n[[answer]]\ntext = "Again."\n'
+    async with (
+        scripted(scenario) as model,
+        at_screen(folder, model, variables=variables) as terminal,
+    ):
+        await terminal.until(_READY)
+        terminal.type("one\\")
+        await terminal.until("> one\\")
+        terminal.type("\rtwo")
+        await terminal.until("> one two")
+        terminal.type("\x1b\rthree\nWhat is ")
+        await terminal.until("> one two three What is")
+        terminal.type("\x16")
+        await terminal.until("[image clipboard-1 80x60]")
+        terminal.type("?\r")
+        await terminal.until("Seen.")
+        said = "one\ntwo\nthree\nWhat is [image clipboard-1 80x60] ?"
+        assert model.requests[0].first_user_text.strip() == said
+        assert len(model.requests[0].images) == 1
+        await terminal.until("✓ Done")
+        terminal.type("\x1b[A")
+        await terminal.until("[image clipboard-1 80x60] ?", times=2)
+        terminal.type("\r")
+        await terminal.until("Again.")
+        assert model.requests[1].conversation.count(said) == 2
+        (folder.parent / "shot.png").unlink()
+        terminal.type("\x16")
+        await terminal.until("agent-ls: The clipboard could not be read")
+        terminal.type("/cos")
+        await terminal.until("what this session has used")
+        terminal.type("\t")
+        await terminal.until("> /costs")
+        # The first Enter takes what was completed.
+        terminal.type("\r\r")
+        await terminal.until("all  ")
+        assert await left(terminal) == 0
+    await terminal.until("This session: 2 turns · ")
+
+
+async def test_what_goes_on_in_the_background_is_seen_and_ended(folder: Path) -> None:
+    runs = _RUNS.replace('"COMMAND"', '"echo up; sleep 600", background = "dev"')
+    async with (
+        scripted(runs + '[[answer]]\ntext = "It runs."\n') as model,
+        at_screen(folder, model, "--mode", "auto") as terminal,
+    ):
+        await terminal.until(_READY)
+        await say(terminal, "Start it.")
+        await terminal.until("It runs.")
+        await terminal.until("✓ Done")
+        await say(terminal, "/background")
+        await terminal.until("dev runs: echo up; sleep 600")
+        await say(terminal, "/background dev")
+        await terminal.until_true(
+            lambda: (
+                re.search(r"^> /background dev\n+up$", terminal.shown, re.MULTILINE) is not None
+            ),
+            "its output",
+        )
+        await say(terminal, "/background web")
+        await terminal.until("There is no background program web here; there is: dev.")
+        await say(terminal, "/background stop dev")
+        await terminal.until("dev was stopped: echo up")
+        assert await left(terminal) == 0

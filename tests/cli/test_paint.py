@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
@@ -10,6 +11,7 @@ from rich.cells import cell_len
 from agent_ls.cli.chat.blocks import split_finished
 from agent_ls.cli.chat.changed_words import changed_words
 from agent_ls.cli.chat.diff_rows import is_diff, rows_of
+from agent_ls.cli.chat.folder_name import short_folder
 from agent_ls.cli.chat.paint import Painter
 from agent_ls.edits.diff import diff_to_read
 
@@ -68,6 +70,14 @@ def test_nothing_is_wider_than_the_terminal(columns: int) -> None:
     ):
         widest = max(cell_len(line) for line in plain(drawn).split("\n"))
         assert widest <= columns, drawn
+
+
+@pytest.mark.parametrize("name", ["漢字と仮名" * 8, "x" * 80])
+def test_a_long_folder_is_cut_at_its_beginning_to_37_cells(name: str) -> None:
+    shown = short_folder(Path("/", name))
+    assert shown.startswith("…")
+    assert name.endswith(shown[1:])
+    assert cell_len(shown) == 37
 
 
 def test_the_end_of_a_line_about_a_call_is_never_cut_off() -> None:

@@ -72,6 +72,19 @@ def went_on(*events: ev.Event) -> list[str]:
     return stream.getvalue().splitlines()
 
 
+def test_what_a_command_prints_is_shown_while_it_runs() -> None:
+    stream = io.StringIO()
+    log = HumanLog(stream)
+    runs, reads = call(1, "run_command", command="make"), call(2, "read_file", path="a")
+    message = AssistantMessage(text="", calls=(runs, reads))
+    for one in stored(ev.Answered(step_id="stp_1", message=message), started(runs)):
+        log.on_event(one)
+    before = stream.tell()
+    log.on_ephemeral("ses_1", ev.CallOutputStreamed("cal_1", "one\n\x1b[2Jtwo\n"))
+    log.on_ephemeral("ses_1", ev.CallOutputStreamed("cal_2", "hidden\n"))
+    assert stream.getvalue()[before:].splitlines() == ["      one", "      \\x1b[2Jtwo"]
+
+
 READ, EDIT = (
     call(1, "read_file", path="src/a.py"),
     call(2, "edit_file", path="src/a.py", edits=[{"old_string": "a\nb\n", "new_string": "c"}]),

@@ -14,11 +14,15 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pyte
+from rich.style import Style
+from rich.text import Text
 
 from agent_ls.providers.scripted import ScriptedModel
 
 _LIMIT_S = 120.0
 _HISTORY_LINES = 2_000
+_COLOURS = {"default": None, "brown": "yellow"}
+"""Where pyte calls one otherwise than rich."""
 
 
 class SeenTerminal:
@@ -48,6 +52,19 @@ class SeenTerminal:
             for line in self.screen.history.top
         ]
         return "\n".join([*above, self.visible])
+
+    @property
+    def rows(self) -> list[Text]:
+        """Return what stands on the screen and above it, with its colours."""
+        columns = range(self.screen.columns)
+        below = (self.screen.buffer[row] for row in range(self.screen.lines))
+        rows = [
+            Text.assemble(*((line[at].data, _style(line[at])) for at in columns))
+            for line in (*self.screen.history.top, *below)
+        ]
+        while rows and not rows[-1].plain.strip():
+            rows.pop()
+        return rows
 
     def type(self, text: str) -> None:
         """Press keys."""
@@ -122,6 +139,19 @@ class SeenTerminal:
             os.waitpid(self.pid, 0)
         if self._keyboard >= 0:
             self.hang_up()
+
+
+def _style(char: pyte.screens.Char) -> Style:
+    if char.reverse:
+        # The default colours have no names that could change places.
+        return Style(color="black", bgcolor="white", bold=char.bold)
+    return Style(
+        color=_COLOURS.get(char.fg, char.fg),
+        bgcolor=_COLOURS.get(char.bg, char.bg),
+        bold=char.bold,
+        italic=char.italics,
+        underline=char.underscore,
+    )
 
 
 @asynccontextmanager

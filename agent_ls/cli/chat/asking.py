@@ -159,23 +159,27 @@ class ScreenAnswers:
             (f"{letter} Enter" if letter in lasting else letter, key.words)
             for letter, key in keys.items()
         ]
-        rows.append(("words", "reject, and the agent reads why; Enter sends them"))
         rows.append(("?", "explain the mode and these answers"))
-        named = [
-            f"{key.name} Enter" if letter in lasting else key.name for letter, key in keys.items()
-        ]
-        few = " · ".join([*named, "? what they cover · or words that say no"])
+        rows.append(("words", "reject, and the agent reads why; Enter sends them"))
+        named = {
+            letter: f"{key.name} Enter" if letter in lasting else key.name
+            for letter, key in keys.items()
+        }
+        named["?"] = "? what they cover"
+        pressed["?"] = partial(self._explain, rows)
 
-        def panel(columns: int, height: int) -> str:
+        def panel(columns: int, height: int, chosen: str) -> str:
             # The question stands with its keys, however long what it is about was.
             head = self._painter.badge("Allow?", title, columns)
             why = self._painter.words(request.reason, columns, "dim")
-            whole = "\n".join(filter(None, (head, why, self._painter.rows(rows, columns))))
+            every = self._painter.rows(rows, columns, chosen)
+            whole = "\n".join(filter(None, (head, why, every)))
             if _fits(f"\n{whole}\n", height):
                 return f"\n{whole}\n"
-            return f"{head}\n{self._painter.words(few, columns)}"
+            few = [f"→ {one}" if letter == chosen else one for letter, one in named.items()]
+            shown = " · ".join([*few, "or words that say no"])
+            return f"{head}\n{self._painter.words(shown, columns)}"
 
-        pressed["?"] = partial(self._explain, rows)
         self._shown = request.id
         self._screen.ask(Ask(panel, words, pressed, lasting, "A key above, or why not"))
 
@@ -228,7 +232,7 @@ class ScreenAnswers:
         self._shown = question.id
         self._screen.ask(
             Ask(
-                lambda columns, _: self._painter.rows(rows, columns),
+                lambda columns, _, chosen: self._painter.rows(rows, columns, chosen),
                 settle,
                 pressed,
                 hint="A key above, or an answer" if options else "Your answer",

@@ -6,7 +6,8 @@ import argparse
 import asyncio
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
 
 from rich.cells import cell_len
 
@@ -30,6 +31,8 @@ from agent_ls.domain.sentences import counted
 from agent_ls.domain.shipped_commands import OWN_PREFIX, SHIPPED
 from agent_ls.domain.stops import EXIT_CANCELLED
 from agent_ls.lsp.conversation.mentions import FileNames
+from agent_ls.observers.report.words import money, tokens
+from agent_ls.pictures.reading import copied_image
 from agent_ls.safety.text import visible_line
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
@@ -68,8 +71,6 @@ async def converse(
             talk = Talk(sessions, workspace, session, face)
             is_resumed = arguments.command == "resume"
             await _show(face, session, goes_on=is_resumed)
-            screen.footer = lambda: _footer(talk, face, place)
-            screen.refresh()
             completer.begin(sessions, FileNames(workspace))
             if is_resumed:
                 session.resume()
@@ -80,6 +81,9 @@ async def converse(
             asyncio.get_running_loop().add_signal_handler(
                 signal.SIGTERM, screen.leave, EXIT_CANCELLED
             )
+            # It shows that every key works from now on.
+            screen.footer = lambda: _footer(talk, face, place)
+            screen.refresh()
             await _talk(screen, ended, talk, early)
             await face.close()
             undecided = await _undecided(talk.session)
@@ -102,26 +106,38 @@ async def begin_session(sessions: Sessions, arguments: argparse.Namespace) -> Se
     return session
 
 
-def _mode_key(talk: Talk) -> Callable[[], None]:
-    """Return what goes to the next mode, one step for each press."""
-    steps: set[asyncio.Task[None]] = set()
+def _key(talk: Talk, act: Callable[[], Awaitable[None]]) -> Callable[[], None]:
+    """Return what a key does: each press acts once, after the one before."""
+    presses: set[asyncio.Task[None]] = set()
     one_by_one = asyncio.Lock()
 
-    async def step() -> None:
+    async def press() -> None:
         async with one_by_one:
-            mode = talk.session.state.mode
-            at = _MODES.index(mode) if mode in _MODES else -1
             try:
-                await change_mode(talk, _MODES[(at + 1) % len(_MODES)])
+                await act()
             except AgentLsError as error:
                 talk.face.say(f"agent-ls: {error}", "red")
 
     def pressed() -> None:
-        task = asyncio.ensure_future(step())
-        steps.add(task)
-        task.add_done_callback(steps.discard)
+        task = asyncio.ensure_future(press())
+        presses.add(task)
+        task.add_done_callback(presses.discard)
 
     return pressed
+
+
+async def _next_mode(talk: Talk) -> None:
+    await _hold(talk)
+    mode = talk.session.state.mode
+    at = _MODES.index(mode) if mode in _MODES else -1
+    await change_mode(talk, _MODES[(at + 1) % len(_MODES)])
+
+
+async def _paste_image(talk: Talk, screen: Screen) -> None:
+    """Insert what stands for the image in the clipboard, which goes along with it."""
+    image = await copied_image(f"clipboard-{len(talk.images) + 1}")
+    talk.images[image.words] = image
+    screen.insert(f"{image.words} ")
 
 
 async def _talk(
@@ -146,7 +162,8 @@ async def _talk(
         lambda text, waits: said.put_nowait((text, waits)),
         stop,
         _is_own_command,
-        _mode_key(talk),
+        _key(talk, partial(_next_mode, talk)),
+        _key(talk, partial(_paste_image, talk, screen)),
     )
     for one in early:
         said.put_nowait(one)
@@ -177,10 +194,8 @@ async def say(talk: Talk, text: str, *, waits: bool = False) -> None:
     Errors: ``AgentLsError`` when they cannot be sent.
     """
     call = called_in(text)
-    if talk.session.is_closed and (call is None or call[0] not in OF_NO_SESSION):
-        # Another process went on with it meanwhile, or it made room.
-        talk.session = await talk.sessions.open(talk.session.id)
-        await talk.face.put(talk.session)
+    if call is None or call[0] not in OF_NO_SESSION:
+        await _hold(talk)
     if call is not None and await run_command(talk, *call):
         return
     if call is not None and call[0] not in BUILT_IN:
@@ -189,7 +204,16 @@ async def say(talk: Talk, text: str, *, waits: bool = False) -> None:
         raise AgentLsError(_NO_GOAL)
     prompt, goal = split_goal(text)
     kind = "follow_up" if waits else "steer"
-    await talk.session.submit(prompt, goal=goal, when_busy=kind)
+    images = [image for words, image in talk.images.items() if words in prompt]
+    await talk.session.submit(prompt, goal=goal, when_busy=kind, images=images)
+
+
+async def _hold(talk: Talk) -> None:
+    """Hold the session; one that another process went on with meanwhile is loaded anew."""
+    session = await talk.sessions.open(talk.session.id)
+    if session is not talk.session:
+        talk.session = session
+        await talk.face.put(session)
 
 
 async def _check_command(talk: Talk, name: str) -> None:
@@ -270,8 +294,13 @@ def _say_goodbye(
 ) -> None:
     if screen.is_gone or not session.state.turns:
         return
+    usage = session.state.usage
+    used = f"{tokens(usage.total_tokens)} tokens"
+    if usage.cost_usd:
+        used += f" · {money(usage.cost_usd)}"
     cut_off = "The turn was cut off. " if session.state.is_running else ""
-    lines = ["", f"{cut_off}{resuming(session.state, arguments)}"]
+    lines = ["", f"This session: {counted(session.state.turns, 'turn')} · {used}"]
+    lines.append(f"{cut_off}{resuming(session.state, arguments)}")
     if not options_again(session.state, arguments):
         lines.append("Here, the last one: agent-ls -c")
     if arguments.workspace == "." and undecided:

@@ -51,6 +51,7 @@ async def drawn(session: Session, place: str, last_words: str) -> AsyncGenerator
     cancelling: list[asyncio.Task[bool]] = []
     is_over = False
     screen = Screen(Doing(send, stop))
+    screen.empty = "More words steer it · Tab sends them as the next turn"
     face = Face(screen, place, tells_why=False)
     screen.footer = lambda: f"  mode {session.state.mode} · {session.state.model}"
     ended = asyncio.ensure_future(screen.run())

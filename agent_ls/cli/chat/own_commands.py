@@ -26,7 +26,7 @@ OWN: Mapping[str, str] = {
     "rename": "give this session a title: /rename TITLE",
     "archive": "hide this session from lists",
     "output": "all that a command printed: /output [N], 1 for the last one",
-    "background": "what runs in the background, and its end: /background [stop NAME]",
+    "background": "what runs in the background, its output, its end: /background [[stop] NAME]",
     "costs": "what this session has used, turn by turn",
     "export": "show this session as Markdown",
     "quit": "leave; the session stays",

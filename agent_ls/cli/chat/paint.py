@@ -189,13 +189,17 @@ class Painter:
             shown.stylize(sign, 0, 1)
         return self.drawn(Text.assemble(shown, "  " if end else "", (end, style)), columns)
 
-    def rows(self, rows: Sequence[tuple[str, str]], columns: int) -> str:
-        """Return keys with what each does, wrapped beside the key."""
+    def rows(self, rows: Sequence[tuple[str, str]], columns: int, chosen: str = "") -> str:
+        """Return keys with what each does, wrapped beside the key.
+
+        ``chosen`` stands out: the first word of a key.
+        """
         table = Table.grid(padding=(0, 2, 0, 0))
         table.add_column(style="bold", no_wrap=True, min_width=3)
         table.add_column()
         for key, words in rows:
-            table.add_row(Text(visible_line(key)), Text(visible_line(words)))
+            style = "reverse" if chosen and key.partition(" ")[0] == chosen else None
+            table.add_row(Text(visible_line(key)), Text(visible_line(words)), style=style)
         return self.drawn(table, columns)
 
     def words(self, text: str, columns: int, style: str = "", *, indent: int = 0) -> str:

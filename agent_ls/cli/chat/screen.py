@@ -58,8 +58,8 @@ _EMPTY = "Say what to do · @ names a file · / lists commands"
 class Ask:
     """Something that waits for one key, or for words and Enter."""
 
-    panel: Callable[[int, int], str]
-    """Draws the keys and what each covers, at this width and height."""
+    panel: Callable[[int, int, str], str]
+    """Draws the keys and what each covers, at this width and height, with the chosen key."""
     words: Callable[[str], None]
     """Called with words; they may be empty."""
     keys: Mapping[str, Callable[[], None]] = field(default_factory=dict[str, Callable[[], None]])
@@ -82,6 +82,8 @@ class Doing:
     """Says whether a text is for the conversation itself, also while something is asked."""
     next_mode: Callable[[], None] = lambda: None
     """Goes to the next mode."""
+    paste_image: Callable[[], None] = lambda: None
+    """Inserts the image in the clipboard."""
 
 
 def no_text(_columns: int, _rows: int) -> str:
@@ -100,6 +102,8 @@ class Screen:
         self.status: Callable[[int], str] = lambda _columns: ""
         """Draws the line of state above the composer."""
         self.footer: Callable[[], str] = lambda: ""
+        self.empty = _EMPTY
+        """What an empty composer says while nothing is asked."""
         self.is_busy: Callable[[], bool] = lambda: False
         self.ended = 0
         """The exit code, once it has ended."""
@@ -109,6 +113,8 @@ class Screen:
         self._ask: Ask | None = None
         self._takes_answer = False
         """Whether what is typed now answers ``_ask``: it was begun after the question came."""
+        self._chosen = ""
+        """The key of ``_ask`` that Enter alone presses; empty: none."""
         self._is_warned = False
         """Whether the next Ctrl-C leaves."""
         self._waiting: list[str] = []
@@ -148,6 +154,10 @@ class Screen:
         self._buffer.text = text
         self._buffer.cursor_position = len(text)
 
+    def insert(self, text: str) -> None:
+        """Insert a text where the cursor is."""
+        self._buffer.insert_text(text)
+
     async def run(self) -> int:
         """Draw until the user leaves; return the exit code."""
         if self._has_left:
@@ -185,7 +195,7 @@ class Screen:
 
     def ask(self, ask: Ask | None) -> None:
         """Show what waits for an answer; None when nothing does any more."""
-        self._ask = ask
+        self._ask, self._chosen = ask, ""
         self._takes_answer = ask is not None and not self._buffer.text
         # What is asked about stands above the keys from the first frame on.
         self._print_waiting()
@@ -222,12 +232,14 @@ class Screen:
 
     def _typed(self) -> None:
         self._is_warned = False
-        if self._ask is not None and not self._buffer.text:
+        if self._buffer.text:
+            self._chosen = ""
+        elif self._ask is not None:
             self._takes_answer = True
 
     def _sent(self, *, waits: bool) -> None:
         """Take what is in the composer, as an answer or as a prompt."""
-        text, ask = self._buffer.text, self._ask
+        text, ask = self._buffer.text or self._chosen, self._ask
         if ask is not None and self._takes_answer and not self.doing.is_command(text):
             self._buffer.reset()
             self._takes_answer = True
@@ -275,7 +287,7 @@ class Screen:
 
     def _made_lines(self) -> ANSI:
         if self._ask is not None:
-            return ANSI(self._ask.panel(*self.size))
+            return ANSI(self._ask.panel(*self.size, self._chosen))
         size = self._app.output.get_size()
         rows = max(_FEWEST_LIVE_ROWS, size.rows // 2)
         return ANSI(self.live(size.columns, rows))
@@ -336,7 +348,7 @@ class Screen:
         return app
 
     def _hint(self) -> str:
-        return _EMPTY if self._ask is None else self._ask.hint
+        return self.empty if self._ask is None else self._ask.hint
 
     @property
     def _may_answer(self) -> bool:
@@ -360,6 +372,8 @@ class Screen:
             (("enter",), self._entered, None),
             (("tab",), self._tabbed, None),
             (("s-tab",), self._tabbed_back, None),
+            (("up",), partial(self._choose, -1), lambda: self._may_answer),
+            (("down",), partial(self._choose, 1), lambda: self._may_answer),
             (("escape", "enter"), partial(self._buffer.insert_text, "\n"), None),
             (("c-j",), partial(self._buffer.insert_text, "\n"), None),
             (("escape",), self._interrupted, self._can_interrupt),
@@ -368,6 +382,7 @@ class Screen:
             (("c-c",), self._stopped, None),
             (("<sigint>",), self._stopped, None),
             (("c-d",), self.leave, lambda: not self._buffer.text),
+            (("c-v",), lambda: self.doing.paste_image(), None),
             (("c-l",), lambda: self._app.renderer.clear(), None),
             (("c-z",), lambda: self._app.suspend_to_background(), None),
         ]
@@ -375,6 +390,12 @@ class Screen:
             keys.add(*names, filter=Condition(holds) if holds else True)(_acting(act))
         keys.add("<any>", filter=Condition(lambda: self._may_answer))(self._answered)
         return keys
+
+    def _choose(self, step: int) -> None:
+        """Go so many keys on, of those that answer, and of none."""
+        letters = ["", *self._ask.keys] if self._ask else [""]
+        at = letters.index(self._chosen) + step
+        self._chosen = letters[at % len(letters)]
 
     def _answered(self, event: KeyPressEvent) -> None:
         ask, letter = self._ask, event.data

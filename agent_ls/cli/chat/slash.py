@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from agent_ls.cli.changes import decide, newest_turn, restore, turn_diff, turn_named
@@ -23,6 +23,7 @@ from agent_ls.domain.events import (
     ToolCallStarted,
 )
 from agent_ls.domain.modes import MODE_WORDS, Mode
+from agent_ls.domain.pictures import PictureData
 from agent_ls.domain.review import ReviewDecision
 from agent_ls.domain.sentences import counted
 from agent_ls.loop.ports.workspace import Workspace
@@ -65,6 +66,8 @@ class Talk:
     workspace: Workspace
     session: Session
     face: Shows
+    images: dict[str, PictureData] = field(default_factory=dict[str, PictureData])
+    """Pasted ones, by what stands for each in a prompt."""
 
 
 async def run_command(talk: Talk, name: str, arguments: str) -> bool:
@@ -97,7 +100,7 @@ async def _help(talk: Talk, _arguments: str) -> None:
                 "  @ names a file · Enter sends, and steers while it works · Tab queues",
                 "  \\ and Enter, Alt-Enter or Ctrl-J begin a line · Up brings earlier prompts",
                 "  Esc or Ctrl-C stops the turn · Ctrl-C twice or Ctrl-D leaves",
-                "  Shift-Tab goes to the next mode",
+                "  Shift-Tab goes to the next mode · Ctrl-V pastes an image",
             ]
         )
     )
@@ -275,13 +278,16 @@ async def _background(talk: Talk, arguments: str) -> None:
     verb, _, named = arguments.partition(" ")
     if verb == "stop" and named:
         await talk.session.stop_background(named.strip())
+    elif verb:
+        talk.face.say(await talk.session.background_output(verb) or "It has printed nothing.")
+        return
     lines = [
         f"{name:<12} {'runs' if one.ended is None else one.ended.words}: {one.started.command}"
         for name, one in talk.session.state.background.items()
     ]
     talk.face.say(visible("\n".join(lines)) or "Nothing runs in the background.")
     if any(one.ended is None for one in talk.session.state.background.values()):
-        talk.face.say("/background stop NAME ends one; all end with the session.", "dim")
+        talk.face.say("/background NAME shows its output · /background stop NAME ends it", "dim")
 
 
 async def _quit(talk: Talk, _arguments: str) -> None:
