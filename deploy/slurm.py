@@ -1,7 +1,7 @@
 """Start a Dask scheduler here and workers as Slurm jobs, for `agent-ls batch --scheduler`.
 
-Needs `pip install dask-jobqueue 'agent-ls[batch,postgres]'` on a file system that all nodes share.
-See docs/many-machines.md. Ends with Ctrl-C, and its jobs with it.
+Needs `pip install dask-jobqueue '.[batch,postgres]'`, run in a clone, on a file system that all
+nodes share. See docs/many-machines.md. Ends with Ctrl-C, and its jobs with it.
 
     agent-ls batch certificates ~/agent-ls-tls
     umask 077; cat >~/agent-ls-tls/environment    # what each job begins with:

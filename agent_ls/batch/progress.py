@@ -80,7 +80,7 @@ class _Lines:
         cost = money(line.cost_usd, of_tokens=line.tokens)
         why = f"  {shown_reason(line.failure_reason)}" if line.failure_reason else ""
         check = f"  check {line.check}" if line.check else ""
-        time = duration(round(line.duration_s * 1000))
+        time = duration(line.duration_ms)
         steps = counted(line.steps, "step")
         return f"{line.state:<6}  {line.task}  {steps}  {cost}  {time}{check}{why}"
 

@@ -45,7 +45,7 @@ class TaskResult(BaseModel):
             model=turn.model,
             steps=turn.steps,
             tokens=turn.usage.total_tokens,
-            duration_s=turn.duration_s,
+            duration_s=turn.duration_ms / 1000,
             is_priced=turn.cost_usd is not None,
             files=turn.files,
             host=host,

@@ -36,7 +36,7 @@ class TaskLine:
     is_priced: bool
     steps: int
     tokens: int
-    duration_s: float
+    duration_ms: int
     attempts: int
     host: str
     session: str
@@ -60,7 +60,7 @@ class Variant:
     """Only what is known: see ``is_priced``."""
     is_priced: bool
     steps: Interval
-    duration_s: Interval
+    duration_ms: Interval
 
 
 def line_of(row: TaskRow, options: BatchOptions) -> TaskLine:
@@ -76,7 +76,7 @@ def line_of(row: TaskRow, options: BatchOptions) -> TaskLine:
         is_priced=result.is_priced,
         steps=result.steps,
         tokens=result.tokens,
-        duration_s=result.duration_s,
+        duration_ms=round(result.duration_s * 1000),
         attempts=row.attempt,
         host=result.host,
         session=row.session_id,
@@ -117,7 +117,7 @@ def _variant(name: str, lines: Sequence[TaskLine]) -> Variant:
         statistics.mean([one.cost_usd for one in lines]),
         all(one.is_priced for one in lines),
         statistics.mean([float(one.steps) for one in lines]),
-        statistics.mean([one.duration_s for one in lines]),
+        statistics.mean([float(one.duration_ms) for one in lines]),
     )
 
 
@@ -143,7 +143,7 @@ def cells_of(one: Variant) -> tuple[str, ...]:
         _with_interval(one.solved, lambda value: f"{value * 100:.0f} %"),
         _with_interval(one.cost_usd, money) if one.is_priced else "price unknown",
         _with_interval(one.steps, lambda value: f"{value:.1f}"),
-        _with_interval(one.duration_s, lambda value: duration(round(value * 1000))),
+        _with_interval(one.duration_ms, lambda value: duration(round(value))),
     )
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
-from typing import cast
 
 import shtab
 
@@ -18,17 +16,8 @@ _COMPLETES = {"FILE": shtab.FILE, "PATH": shtab.FILE, "FOLDER": shtab.DIRECTORY}
 def completion(arguments: argparse.Namespace) -> int:
     """Print the script for a shell; return the exit code."""
     parser = build_parser()
-    for action in _actions(parser):
+    for action in (action for one in (parser, *parser.below()) for action in one._actions):
         if action.metavar in _COMPLETES:
             action.complete = _COMPLETES[action.metavar]  # type: ignore[attr-defined] - shtab's way
     sys.stdout.write(f"{shtab.complete(parser, arguments.shell)}\n")
     return 0
-
-
-def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
-    for action in parser._actions:
-        yield action
-        # Only the choice of a command has parsers behind its names.
-        if isinstance(choices := cast(object, action.choices), dict):
-            for below in cast("dict[str, argparse.ArgumentParser]", choices).values():
-                yield from _actions(below)

@@ -1,4 +1,4 @@
-"""What the help of each command ends with: examples and exit codes. Imports nothing heavy."""
+"""What the help of commands and actions ends with: examples, exit codes. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from collections.abc import Mapping
 TURN_CODES = """0 done    1 failed    2 partly done    3 wrong settings or unknown model
   4 no key, or a wrong one    5 time is over    64 wrong command line    130 stopped"""
 _SESSION = "0 done    3 wrong settings, or no such session    64 wrong command line"
+_BATCH = "0 done    3 wrong settings, or no such batch    64 wrong command line"
+_BATCH_CODES = """0 all done    1 none done    2 some done
+  3 wrong settings or tasks, or no such batch    64 wrong command line    130 stopped"""
+_SERVER = "0 done    3 wrong settings, or no such server    64 wrong command line"
 _PLAIN = "0 done    3 wrong settings    64 wrong command line"
 _REVIEW = """0 done    1 nothing to do    2 something was left, and is named
   3 no such session or turn    64 wrong command line"""
@@ -42,6 +46,20 @@ _EPILOGS: Mapping[str, tuple[str, str]] = {
         """0 done    1 a search found nothing    3 wrong settings, or no such session
   64 wrong command line""",
     ),
+    "sessions list": ("agent-ls sessions list --all", _PLAIN),
+    "sessions search": (
+        "agent-ls sessions search retry --everywhere",
+        "0 done    1 nothing was found    3 wrong settings    64 wrong command line",
+    ),
+    "sessions fork": ("agent-ls sessions fork 1A2B --at 2", _SESSION),
+    "sessions rename": ("agent-ls sessions rename 1A2B the new parser", _SESSION),
+    "sessions archive": ("agent-ls sessions archive 1A2B", _SESSION),
+    "sessions export": ("agent-ls sessions export 1A2B --out session.md", _SESSION),
+    "sessions costs": ("agent-ls sessions costs 1A2B --json", _SESSION),
+    "sessions delete": (
+        "agent-ls sessions delete 1A2B 3C4D --yes",
+        "0 done    1 not deleted    3 wrong settings, or no such session    64 wrong command line",
+    ),
     "fork": ("agent-ls fork 1A2B --at 2", _SESSION),
     "rename": ("agent-ls rename 1A2B the new parser", _SESSION),
     "archive": ("agent-ls archive 1A2B", _SESSION),
@@ -49,8 +67,25 @@ _EPILOGS: Mapping[str, tuple[str, str]] = {
     "batch": (
         """agent-ls batch run tasks.jsonl --cap-usd 5
   agent-ls batch status --json""",
-        """0 all done    1 none done    2 some done    3 wrong settings or tasks
-  64 wrong command line    130 stopped""",
+        _BATCH_CODES,
+    ),
+    "batch run": (
+        """agent-ls batch run tasks.jsonl --cap-usd 5
+  agent-ls batch run tasks.jsonl --variant small:model=openai/x --variant large:model=openai/y""",
+        _BATCH_CODES,
+    ),
+    "batch resume": ("agent-ls batch resume 1A2B --failed", _BATCH_CODES),
+    "batch status": (
+        """agent-ls batch status
+  agent-ls batch status 1A2B --csv > tasks.csv""",
+        _BATCH,
+    ),
+    "batch stop": ("agent-ls batch stop 1A2B", _BATCH),
+    "batch report": ("agent-ls batch report 1A2B --out batch.html", _BATCH),
+    "batch patches": ("agent-ls batch patches 1A2B --out patches", _BATCH),
+    "batch certificates": (
+        "agent-ls batch certificates ~/agent-ls-tls",
+        "0 done    3 the files are there    64 wrong command line",
     ),
     "worktrees": (
         """agent-ls run --worktree parser "write a parser for the new format"
@@ -58,6 +93,21 @@ _EPILOGS: Mapping[str, tuple[str, str]] = {
   agent-ls worktrees merge parser""",
         """0 done    1 nothing to merge, or refused    2 something was left, and is named
   3 wrong settings, or no such worktree    64 wrong command line""",
+    ),
+    "worktrees list": ("agent-ls worktrees list --json", _PLAIN),
+    "worktrees diff": (
+        "agent-ls worktrees diff parser > parser.patch",
+        """0 done    1 all is merged    3 wrong settings, or no such worktree
+  64 wrong command line""",
+    ),
+    "worktrees merge": (
+        "agent-ls worktrees merge parser",
+        """0 done    1 nothing was merged    2 something was left, and is named
+  3 wrong settings, or no such worktree    64 wrong command line""",
+    ),
+    "worktrees drop": (
+        "agent-ls worktrees drop parser --force",
+        "0 done    1 refused: not all is merged    3 wrong settings    64 wrong command line",
     ),
     "costs": ("agent-ls costs --by model --since 2026-01-01", _PLAIN),
     **dict.fromkeys(("diff", "keep", "undo", "redo", "restore"), (_REVIEW_EXAMPLES, _REVIEW)),
@@ -98,6 +148,13 @@ with --base:
   agent-ls mcp approve db""",
         "0 done    1 not approved    3 wrong settings, or no such server    64 wrong command line",
     ),
+    "mcp list": ("agent-ls mcp list", _PLAIN),
+    "mcp approve": (
+        "agent-ls mcp approve db",
+        "0 done    1 not approved    3 wrong settings, or no such server    64 wrong command line",
+    ),
+    "mcp forget": ("agent-ls mcp forget db", _SERVER),
+    "mcp login": ("agent-ls mcp login db", _SERVER),
     "setup": (
         """agent-ls setup
   agent-ls setup --model anthropic/claude-sonnet-5-5 < key.txt
@@ -123,11 +180,11 @@ with --base:
         "0 done    64 wrong command line",
     ),
 }
-"""By command: its examples, and what its exit codes mean."""
+"""By command or action: its examples, and what its exit codes mean."""
 
 
-def add_epilog(name: str, parser: argparse.ArgumentParser) -> None:
-    """Let the help of a command end with its examples and exit codes."""
-    examples, codes = _EPILOGS[name]
+def add_epilog(parser: argparse.ArgumentParser) -> None:
+    """Let the help of a command or an action end with its examples and exit codes."""
+    examples, codes = _EPILOGS[parser.prog.removeprefix("agent-ls ")]
     parser.epilog = f"examples:\n  {examples}\n\nexit codes:\n  {codes}\n"
     parser.formatter_class = argparse.RawDescriptionHelpFormatter

@@ -9,7 +9,8 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from typing import NoReturn
+from collections.abc import Iterator
+from typing import Any, NoReturn, cast
 
 from agent_ls import __version__
 from agent_ls.cli.batch_arguments import add_batch, add_costs, add_worktrees
@@ -49,6 +50,13 @@ class CommandParser(argparse.ArgumentParser):
     commands: dict[str, CommandParser]
     """By name, on the parser of the program."""
 
+    def parse_known_args(self, *args: Any, **options: Any) -> tuple[Any, list[str]]:
+        """Refuse an unknown option here: only this command or action knows what may be meant."""
+        found, unknown = super().parse_known_args(*args, **options)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found, unknown
+
     def error(self, message: str) -> NoReturn:
         """Print what is wrong and what may be meant, and exit."""
         self.print_usage(sys.stderr)
@@ -57,8 +65,7 @@ class CommandParser(argparse.ArgumentParser):
     def _suggestion(self, message: str) -> str:
         """Return a hint that names the nearest option or choice; empty if none is near."""
         if found := re.search(r"unrecognized arguments: (--?[^\s=]+)", message):
-            known = {name for one in self._all() for name in one._option_string_actions}
-            near = nearest(found[1], known)
+            near = nearest(found[1], self._option_string_actions)
         elif found := re.search(
             r"invalid choice: '([^']*)' \((?:maybe|choose from) (.*)\)", message
         ):
@@ -67,9 +74,14 @@ class CommandParser(argparse.ArgumentParser):
             return ""
         return f" (did you mean {near}?)" if near and near not in message.partition("(")[0] else ""
 
-    def _all(self) -> list[CommandParser]:
-        named = [one for name, one in getattr(self, "commands", {}).items() if name in sys.argv]
-        return [self, *named]
+    def below(self) -> Iterator[CommandParser]:
+        """Yield the parsers of the commands, each with those of its actions behind it."""
+        for action in self._actions:
+            # Only the choice of a command or an action has parsers behind its names.
+            if isinstance(choices := cast(object, action.choices), dict):
+                for one in cast("dict[str, CommandParser]", choices).values():
+                    yield one
+                    yield from one.below()
 
 
 def build_parser() -> CommandParser:
@@ -229,6 +241,6 @@ def build_parser() -> CommandParser:
         "completion", help="print what makes your shell complete agent-ls"
     )
     completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="your shell")
-    for name, command in parser.commands.items():
-        add_epilog(name, command)
+    for command in parser.below():
+        add_epilog(command)
     return parser

@@ -18,6 +18,7 @@ from agent_ls import catalogue
 from agent_ls.cli.toml_edits import set_values
 from agent_ls.diagnosis import probe_model
 from agent_ls.domain.errors import ProviderError, SettingsError
+from agent_ls.extras import install_command
 from agent_ls.safety.keys import key_problem
 from agent_ls.safety.text import visible, visible_line
 from agent_ls.settings import load_settings, user_file
@@ -37,7 +38,10 @@ def setup(arguments: argparse.Namespace) -> int:
     Errors: ``SettingsError`` if an answer is missing or wrong, or a file cannot be written.
     """
     if arguments.keyring and importlib.util.find_spec("keyring") is None:
-        raise SettingsError("the keyring needs the package keyring; without --keyring a file does.")
+        raise SettingsError(
+            "--keyring needs a package that is not installed. Leave it out to keep the key in a "
+            f"file, or install the package: {install_command('keyring')}"
+        )
     model = arguments.model or _ask(f"Which model? For example {_EXAMPLES}\nmodel: ")
     if "/" not in model and not arguments.api_base:
         named = visible_line(model)

@@ -41,7 +41,7 @@ class TurnResult(Record):
     """Tokens and cost of the turn, sub-agents and side models included."""
     cost_usd: float | None
     """None when the price is unknown."""
-    duration_s: float
+    duration_ms: int
     files: tuple[str, ...]
     """Files whose text the turn changed, sorted; none in a dry run."""
     refused: tuple[Refusal, ...] = ()

@@ -15,19 +15,21 @@ from agent_ls.cli.parser import build_parser
 from agent_ls.cli.which import meant
 
 COMMANDS = build_parser().commands
+ACTIONS = {one.prog.removeprefix("agent-ls "): one for one in build_parser().below()}
+"""The commands, and what stands below them, such as ``sessions delete``."""
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", ACTIONS)
 def test_the_help_of_each_command_has_examples_and_exit_codes(name: str) -> None:
-    text = COMMANDS[name].format_help()
+    text = ACTIONS[name].format_help()
     _, examples, after = text.partition("\nexamples:\n  agent-ls")
     assert examples
     assert "\nexit codes:\n  0 " in after
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", ACTIONS)
 def test_the_examples_are_command_lines_that_are_understood(name: str) -> None:
-    lines = (COMMANDS[name].epilog or "").splitlines()
+    lines = (ACTIONS[name].epilog or "").splitlines()
     examples = [line.split("   ")[0] for line in lines if line.startswith("  agent-ls ")]
     for one in examples:
         words = shlex.split(re.split(r" [|<>] ", one)[0])[1:]

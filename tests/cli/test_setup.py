@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import io
 import stat
+import subprocess
+import sys
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -145,3 +147,13 @@ def test_what_cannot_be_is_told(
     code, said = check(lines, *words)
     assert (code, says in said) == (3, True), said
     assert not home.exists()
+
+
+def test_without_the_keyrings_package_the_command_that_installs_it_is_told() -> None:
+    code = (
+        "import sys; sys.modules['keyring'] = None; from agent_ls.cli.main import main; "
+        "sys.exit(main(['setup', '--keyring']))"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "install 'keyring>=25'" in done.stderr

@@ -65,6 +65,10 @@ USE = [
     (["run", "x", "--modle", "a"], "did you mean --model?"),
     (["run", "x", "--mode", "atuo"], "did you mean auto?"),
     (["sessions", "serach", "x"], "did you mean search?"),
+    (["sessions", "delete", "x", "--ys"], "did you mean --yes?"),
+    (["batch", "run", "x", "--quite"], "did you mean --quiet?"),
+    # Only the command `run` has --worktree.
+    (["batch", "run", "x", "--wroktree"], "unrecognized arguments: --wroktree\n"),
     (["restore"], "required: turn"),
     ([], "a conversation needs a terminal"),
 ]
@@ -72,9 +76,8 @@ USE = [
 
 @pytest.mark.parametrize("given, hint", USE, ids=[" ".join(one) for one, _ in USE])
 def test_an_error_of_use_says_what_may_be_meant(
-    given: list[str], hint: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    given: list[str], hint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sys.argv", ["agent-ls", *given])
     try:
         code: object = main(given)
     except SystemExit as stopped:

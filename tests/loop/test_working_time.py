@@ -30,4 +30,4 @@ def test_the_time_between_a_kill_and_the_resumption_is_no_work() -> None:
         ev.StoredEvent(session_id="ses_1", seq=seq, at_ms=at_ms, event=event)
         for seq, (at_ms, event) in enumerate(events, start=1)
     ]
-    assert result_of(fold_all(stored)).duration_s == 3.5
+    assert result_of(fold_all(stored)).duration_ms == 3_500

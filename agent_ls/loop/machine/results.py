@@ -58,7 +58,7 @@ def result_of(session: SessionState) -> TurnResult:
         tool_calls=sum(isinstance(event, ToolCallFinished) for event in events),
         usage=turn.usage,
         cost_usd=turn.usage.known_cost_usd,
-        duration_s=_worked_ms(turn) / 1000,
+        duration_ms=_worked_ms(turn),
         files=() if session.is_dry_run else tuple(sorted(changed)),
         refused=tuple(refused_in(turn, is_mode_fixed=session.mode_of_turn == turn.limits.mode)),
         simulated=simulated_in(turn),
