@@ -35,7 +35,7 @@ export function activate(context: vscode.ExtensionContext): void {
     keys: () => keys.all(),
     isHeldBack: (command, args) => {
       const allowing = allowedBy(command, args, conversation.lives);
-      if (!allowing || panel.isRead(allowing.approvalId)) return false;
+      if (!allowing || panel.isRead(allowing.id)) return false;
       panel.show(allowing).catch((error: unknown) => started.log.error(message(error)));
       return true;
     },

@@ -164,9 +164,9 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     return this.#shown.id;
   }
 
-  /** Say whether the page shows this approval and its end was seen. */
-  isRead(approvalId: string): boolean {
-    return this.#shown.id === approvalId && this.#shown.isRead;
+  /** Say whether the page shows what waits under this id and its end was seen. */
+  isRead(id: string): boolean {
+    return this.#shown.id === id && this.#shown.isRead;
   }
 
   /** Bring the panel up with the cursor in what waits under this id. */
@@ -176,9 +176,9 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   }
 
   /** Bring the panel up with what waits in a session, whichever was shown. */
-  async show({ approvalId, sessionId }: Allowing): Promise<void> {
+  async show({ id, sessionId }: Allowing): Promise<void> {
     if (sessionId !== this.#conversation.sessionId) await this.#conversation.open(sessionId);
-    await this.attend(approvalId);
+    await this.attend(id);
   }
 
   dispose(): void {

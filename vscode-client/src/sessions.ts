@@ -166,7 +166,7 @@ export class Sessions implements vscode.TreeDataProvider<Node>, vscode.Disposabl
     item.description = words;
     item.iconPath = new vscode.ThemeIcon(iconOf(row, live, isShown));
     const waiting = [...(live?.waiting.values() ?? [])].map((one) =>
-      vscode.l10n.t("Waits for you: {0}", one),
+      vscode.l10n.t("Waits for you: {0}", one.words),
     );
     item.tooltip = [name(row), words, ...waiting, row.found].filter(Boolean).join("\n");
     item.contextValue = row.agent ? "subAgent" : row.isArchived ? "archived" : "session";

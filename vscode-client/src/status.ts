@@ -114,7 +114,7 @@ export function describe(
 /** What all sessions do: one that waits is more urgent than those that work. */
 function describeSessions(state: State, lives: Lives, seen: string | null): Shown {
   const unseen = [...lives].filter(([id]) => id !== seen);
-  const waiting = unseen.flatMap(([, one]) => [...one.waiting.values()]);
+  const waiting = unseen.flatMap(([, one]) => [...one.waiting.values()].map(({ words }) => words));
   if (waiting.length) {
     const words =
       waiting.length === 1

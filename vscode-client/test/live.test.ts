@@ -18,7 +18,14 @@ const resolved = (approvalId: string): Update => ({
   by: "user",
   note: "",
 });
-const question = { sessionUpdate: "question", questionId: "q", text: "Which?" } as QuestionAsked;
+const question: QuestionAsked = {
+  sessionUpdate: "question",
+  questionId: "q",
+  origin: "ask_user",
+  text: "Which?",
+  options: [],
+  steps: [],
+};
 const phase: Update = { sessionUpdate: "phase_update", phase: "call", step: 1, detail: "" };
 const end = { sessionUpdate: "turn_ended" } as Update;
 

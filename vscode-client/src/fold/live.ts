@@ -1,14 +1,21 @@
 // What all sessions of the server are doing: what waits in each, and whether a turn runs.
 //
 // A small fold beside `reduce.ts`, which keeps the transcript of the one session that is shown.
-import type { Update, UpdateParams } from "../wire";
+import type { PermissionRequested, QuestionAsked, Update, UpdateParams } from "../wire";
 import type { Kind } from "./items";
 import type { State } from "./state";
 
 export interface Live {
   isRunning: boolean;
-  /** What waits for the user: its words by its id, oldest first. */
-  waiting: ReadonlyMap<string, string>;
+  /** What waits for the user by its id, oldest first. */
+  waiting: ReadonlyMap<string, Waits>;
+}
+
+/** An approval or a question that waits. */
+export interface Waits {
+  words: string;
+  /** It asks which steps of a plan may run. */
+  isPlan: boolean;
 }
 
 /** By session; one that rests is not in it. */
@@ -52,9 +59,9 @@ export function livesWith(
     questions,
   }: Pick<State, "sessionId" | "turn" | "approvals" | "questions">,
 ): Lives {
-  const waiting = new Map<string, string>([
-    ...approvals.map((one) => [one.approvalId, one.title] as const),
-    ...questions.map((one) => [one.questionId, one.text] as const),
+  const waiting = new Map<string, Waits>([
+    ...approvals.map((one) => [one.approvalId, asApproval(one)] as const),
+    ...questions.map((one) => [one.questionId, asQuestion(one)] as const),
   ]);
   return withLive(lives, sessionId, { isRunning: turn !== null, waiting });
 }
@@ -77,16 +84,24 @@ function withLive(lives: Lives, sessionId: string, live: Live): Lives {
 
 function waitingAfter(waiting: Live["waiting"], update: Update): Live["waiting"] {
   if (update.sessionUpdate === "permission_request") {
-    return new Map([...waiting, [update.approvalId, update.title]]);
+    return new Map([...waiting, [update.approvalId, asApproval(update)]]);
   }
   if (update.sessionUpdate === "question") {
-    return new Map([...waiting, [update.questionId, update.text]]);
+    return new Map([...waiting, [update.questionId, asQuestion(update)]]);
   }
   if (update.sessionUpdate === "permission_resolved") return without(waiting, update.approvalId);
   if (update.sessionUpdate === "question_resolved") return without(waiting, update.questionId);
   return update.sessionUpdate === "turn_ended" ? RESTING.waiting : waiting;
 }
 
-function without(waiting: ReadonlyMap<string, string>, id: string): ReadonlyMap<string, string> {
+function asApproval({ title }: Pick<PermissionRequested, "title">): Waits {
+  return { words: title, isPlan: false };
+}
+
+function asQuestion({ text, steps }: Pick<QuestionAsked, "text" | "steps">): Waits {
+  return { words: text, isPlan: steps.length > 0 };
+}
+
+function without(waiting: Live["waiting"], id: string): Live["waiting"] {
   return waiting.has(id) ? new Map([...waiting].filter(([one]) => one !== id)) : waiting;
 }

@@ -24,6 +24,12 @@ const NO: ReadonlySet<string> = new Set(["none", "no", "n", ""]);
 const EACH = "one by one";
 const NUMBERS = /^\d+(?:\s*-\s*\d+)?(?:[\s,;]+\d+(?:\s*-\s*\d+)?)*$/;
 
+/** Say whether an answer lets steps run that nothing asks about again. */
+export function allowsSteps(answer: string): boolean {
+  const said = answer.trim().toLowerCase();
+  return YES.has(said) || NUMBERS.test(said);
+}
+
 function every(count: number): string {
   if (count === 1) return t("Run the step");
   return count === 2 ? t("Run both steps") : t("Run all {0} steps", count);
