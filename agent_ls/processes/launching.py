@@ -107,7 +107,7 @@ async def start(
     Errors: ``OSError`` if it cannot be started.
     """
     starting = _launcher(module).start(command, cwd, env, descriptors)
-    return await _kept(starting, Program.end)
+    return await kept(starting, Program.end)
 
 
 async def start_piped(
@@ -118,13 +118,13 @@ async def start_piped(
     Shape: ``limit`` is the readers' buffer limit in bytes.
     Errors: ``OSError`` if it cannot be started.
     """
-    return await _kept(_start_piped(command, cwd, env, limit), PipedProgram.end)
+    return await kept(_start_piped(command, cwd, env, limit), PipedProgram.end)
 
 
-async def _kept(
+async def kept(
     starting: Coroutine[None, None, T], discard: Callable[[T], Coroutine[None, None, None]]
 ) -> T:
-    """Wait for a start; if cancelled meanwhile, wait for it anyway and end the program.
+    """Wait for a start; if cancelled meanwhile, wait for it anyway and discard what was started.
 
     The request may be in transit, with descriptors that the caller is about to close.
     """

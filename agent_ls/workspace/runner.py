@@ -24,7 +24,7 @@ import psutil
 from agent_ls.loop.ports.commands import WORK, Boundary, Bounds, CommandOutcome
 from agent_ls.loop.shielding import settled
 from agent_ls.processes.compiled import compiled
-from agent_ls.processes.launching import Program, start
+from agent_ls.processes.launching import Program, kept, start
 from agent_ls.safety.programs import child_path
 from agent_ls.safety.sandbox.builder import SandboxBuilder, held
 from agent_ls.safety.sandbox.confinement import ALL_HOSTS, Limits, Wrapped
@@ -130,7 +130,8 @@ class ShellRunner:
                 stack.callback(proxy.close)
             wrap = partial(self._wrapped, command, cwd, env or {}, bounds, proxy)
             wrapped = await stack.enter_async_context(held(wrap))
-            running = await _start(wrapped, cwd, proxy)
+            # Killed at once, the supervisor would leave what it has started.
+            running = await kept(_start(wrapped, cwd, proxy), _Running.discard)
             reading = asyncio.create_task(_read(running.output, output))
             try:
                 async with asyncio.timeout(timeout_s):
@@ -243,6 +244,14 @@ class _Running:
         if self.process.returncode != 0:
             # The supervisor was killed or stopped: find the processes by their mark.
             await _sweep(self.process, self._mark)
+
+    async def discard(self) -> None:
+        """End all processes of a command for which nobody waits any more."""
+        try:
+            await self.end()
+        finally:
+            os.close(self.output)
+            os.close(self._status)
 
     def status(self) -> _Status:
         """Read the supervisor's status; call once, after the end."""

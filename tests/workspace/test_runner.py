@@ -7,11 +7,13 @@ import os
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
 from agent_ls.loop.ports.commands import CommandOutcome
+from agent_ls.processes.launching import Program, start
 from agent_ls.safety.sandbox.builder import SandboxBuilder, open_builder
 from agent_ls.safety.sandbox.probe import SandboxOptions
 from agent_ls.safety.secrets import mask
@@ -192,6 +194,31 @@ async def test_a_cancelled_command_is_gone_when_the_cancellation_arrives(tmp_pat
     with pytest.raises(asyncio.CancelledError):
         await task
     assert _alive(mark) == []
+
+
+async def test_a_command_is_gone_that_is_cancelled_before_its_start_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = asyncio.Event()
+
+    async def told_late(*given: Any, **named: Any) -> Program:
+        program = await start(*given, **named)
+        begun.set()
+        async with asyncio.timeout(60):
+            while not (tmp_path / "runs").exists():  # noqa: ASYNC110 - the file tells nobody
+                await asyncio.sleep(0.02)
+        return program
+
+    monkeypatch.setattr("agent_ls.workspace.runner.start", told_late)
+    mark = f"{os.getpid()}.{uuid.uuid4().int % 10**9}"
+    before = psutil.Process().num_fds()
+    task = asyncio.create_task(check(f"touch runs; sleep {mark}", tmp_path))
+    await begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert _alive(mark) == []
+    assert psutil.Process().num_fds() <= before + 1
 
 
 _KEY = (
