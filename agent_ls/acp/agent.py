@@ -181,10 +181,12 @@ class Agent:
             return conversation
 
     async def _conversation(self, session_id: str) -> Conversation:
-        """Return an open session and hold it, also one that was closed here meanwhile."""
+        """Return an open session, or one that was closed because others were used since."""
         known = self._conversations.get(session_id)
         if known is None:
             raise AgentLsError(f"Session {session_id} is not open here: load it first.")
+        if not known.session.is_closed:
+            return known
         opened = self._folders.of(known.workspace)
         return self._attached(opened, await opened.sessions.open(session_id))
 

@@ -83,7 +83,9 @@ def add_batch(parser: argparse.ArgumentParser) -> None:
 
 def add_worktrees(parser: argparse.ArgumentParser) -> None:
     """Add the actions of ``worktrees`` to its parser."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    actions = parser.add_subparsers(
+        dest="action", metavar="ACTION", required=True, prog=parser.prog
+    )
 
     def add(action: str, words: str) -> argparse.ArgumentParser:
         added = actions.add_parser(action, help=words)

@@ -10,7 +10,6 @@ import asyncio
 import shlex
 import sys
 from collections.abc import AsyncGenerator
-from contextlib import suppress
 from dataclasses import dataclass
 
 from agent_ls.assembly import open_disk_workspace, open_sessions
@@ -140,11 +139,8 @@ async def _review(arguments: argparse.Namespace) -> int:
 
 
 async def _opened(sessions: Sessions, session_id: str) -> Session:
-    with suppress(SessionHeld):
-        return await sessions.open(session_id, to_look=True)
     try:
-        # One that rests in another process is given only to who uses it.
-        return await sessions.open(session_id)
+        return await sessions.open(session_id, to_look=True)
     except SessionHeld as error:
         raise StoreError(f"{error}. Its changes can be decided about there") from None
 

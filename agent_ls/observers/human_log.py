@@ -23,11 +23,14 @@ from agent_ls.domain.stops import PLAIN, STATUS_WORDS, TurnStatus
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.state.folding import findings_after, findings_renamed
 from agent_ls.observers.call_summary import short, summary_of
+from agent_ls.safety.text import plain_output, visible_line
 
 _RUNS = "run_command"
 _DELEGATES = "delegate"
 """The tool whose streamed output tells what a sub-agent does."""
 _MAX_FINDINGS = 5
+_MAX_LIVE_CHARS = 200
+"""Of a line that a running call prints."""
 _HERE = "terminal"
 """Who answers where these lines are read."""
 _SIGNS = {
@@ -103,7 +106,9 @@ class HumanLog:
         if isinstance(piece, ev.CallOutputStreamed):
             call = self._turn.asked.get(piece.call_id)
             if call is not None and call.tool in (_RUNS, _DELEGATES):
-                self._write([f"      {short(line)}" for line in piece.text.splitlines()])
+                lines = plain_output(piece.text).split("\n")
+                shown = [visible_line(one)[:_MAX_LIVE_CHARS].rstrip() for one in lines]
+                self._write([f"      {one}" for one in shown if one])
 
     def go_on(self, session_id: str, events: Iterable[ev.StoredEvent]) -> None:
         """Log which turn resumes and which calls were interrupted, and restore its totals."""

@@ -13,7 +13,6 @@ import hashlib
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from io import BytesIO
 from typing import TYPE_CHECKING, Final
 
@@ -46,8 +45,6 @@ _PRIVATE: Final = frozenset({"exif", "xmp", "photoshop", "comment"})
 """What the library calls the words in an image's file; a PNG has its own besides."""
 KINDS: Final = "PNG, JPEG, GIF or WebP"
 _DECODER: Final = ThreadPoolExecutor(1, thread_name_prefix="images")
-_CLIPBOARD_S: Final = 5.0
-"""A program that owns the clipboard and does not answer is not waited for."""
 _MAX_KEPT_CHARS: Final = 64 * 2**20
 """Of images that were made PNG, in base64."""
 
@@ -82,31 +79,6 @@ async def read_encoded(text: str, name: str) -> PictureData:
     except (binascii.Error, ValueError):
         raise UnusableImage(f"The image {name} is no valid base64.") from None
     return await read_image(data, name)
-
-
-async def copied_image(name: str) -> PictureData:
-    """Return the image in the clipboard of the user's desktop. Errors: ``UnusableImage``."""
-    loop = asyncio.get_running_loop()
-    coming: asyncio.Future[bytes | str] = loop.create_future()
-
-    def settle(found: bytes | str) -> None:
-        if not coming.done():
-            coming.set_result(found)
-
-    def read() -> None:
-        found = _copied()
-        # The event loop may be closed by then.
-        with suppress(RuntimeError):
-            loop.call_soon_threadsafe(settle, found)
-
-    threading.Thread(target=read, name="clipboard", daemon=True).start()
-    try:
-        found = await asyncio.wait_for(coming, _CLIPBOARD_S)
-    except TimeoutError:
-        found = f"The clipboard has not answered for {_CLIPBOARD_S:.0f} s."
-    if isinstance(found, str):
-        raise UnusableImage(found)
-    return await read_image(found, name)
 
 
 async def readable(texts: Sequence[str], name: str) -> tuple[tuple[PictureData, ...], str]:
@@ -162,24 +134,6 @@ def as_png(encoded: str) -> str:
 async def made_png(encoded: str) -> str:
     """Return what ``as_png`` returns; the event loop goes on meanwhile."""
     return await asyncio.get_running_loop().run_in_executor(_DECODER, as_png, encoded)
-
-
-def _copied() -> bytes | str:
-    """Return the clipboard's image as PNG, or why there is none."""
-    from PIL import ImageGrab
-
-    try:
-        found = ImageGrab.grabclipboard()
-    except NotImplementedError:
-        return "To paste an image, install wl-clipboard (Wayland) or xclip (X11)."
-    except Exception as error:
-        # It starts a program of the desktop's, and reads what that gives.
-        return f"The clipboard could not be read: {str(error) or type(error).__name__}."
-    if found is None or isinstance(found, list):
-        return "There is no image in the clipboard. A file is named by @ and its path."
-    made = BytesIO()
-    found.save(made, "PNG")
-    return made.getvalue()
 
 
 def _read(data: bytes, name: str) -> PictureData:

@@ -1,7 +1,7 @@
 """The leases of this process: its right to write sessions.
 
-A session opened only to look, or at rest for a while, has a loose lease, which any process that
-wants to use it may take. If both then write, the journal stops the second one (``JournalHalted``).
+A session opened only to look has a loose lease, which any process that wants to use it may take. If
+both then write, the journal stops the second one (``JournalHalted``).
 """
 
 from __future__ import annotations
@@ -23,9 +23,6 @@ from agent_ls.domain.errors import SessionHeld
 from agent_ls.loop.ports.store import Leases
 
 _LEASE_S = 60.0
-RENEW_S = 20.0
-REST_S = 2 * RENEW_S
-"""After that long without use a session is given to any process that wants it."""
 _TRIES = 3
 _PLACE = re.compile(r"-|[0-9a-f]{32}\.\d+")
 """What ``_place`` returns."""
@@ -89,8 +86,8 @@ class HeldLeases:
                 self._held[session_id] = lease
                 return lease
         raise SessionHeld(
-            f"another agent-ls writes session {session_id}; wait until it has rested there for "
-            f"{REST_S:.0f} s, close it there, or wait {_LEASE_S:.0f} s if that process has crashed"
+            f"another agent-ls writes session {session_id}; close it there, or wait "
+            f"{_LEASE_S:.0f} s if that process has crashed"
         )
 
     async def renew(self, lease: Lease, is_unwritten: Unwritten) -> bool:
@@ -106,12 +103,6 @@ class HeldLeases:
         """Make a lease firm; False when another process took it while loose, or it was released."""
         async with self._changing:
             return await self._made_firm(lease, is_unwritten)
-
-    async def loosen(self, lease: Lease) -> None:
-        """Let any process that wants to use the session take it from now on."""
-        async with self._changing:
-            if self._is_newest(lease) and not lease.is_loose:
-                await self._replaced(lease, lease.owner + _LOOSE)
 
     @asynccontextmanager
     async def upgraded(self, lease: Lease, is_unwritten: Unwritten) -> AsyncGenerator[bool]:

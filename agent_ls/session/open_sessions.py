@@ -14,11 +14,12 @@ from functools import partial
 from agent_ls.domain.errors import StoreError
 from agent_ls.loop.ports.clock import Clock
 from agent_ls.loop.ports.store import Store
-from agent_ls.session.held_leases import RENEW_S, HeldLeases, Lease
+from agent_ls.session.held_leases import HeldLeases, Lease
 from agent_ls.session.session import Session
 
 _log = logging.getLogger(__name__)
 
+_RENEW_S = 20.0
 _KEPT = 8
 """How many sessions stay open; beyond that the least recently used idle ones are closed."""
 
@@ -36,8 +37,6 @@ class OpenSessions:
         """Least recently used first."""
         self._lease_of: dict[Session, Lease] = {}
         """Leases of open and closing sessions."""
-        self._resting: set[Session] = set()
-        """Those that were not used since the leases were last renewed."""
         self._set_aside: set[str] = set()
         """Ids of sessions closed here that their faces may still show."""
         self._renewing: asyncio.Task[None] | None = None
@@ -75,7 +74,6 @@ class OpenSessions:
         known = self._open.get(session_id)
         if known is None:
             return None
-        self._resting.discard(known)
         is_current = to_look or await self._upgrade(known)
         # It may have been closed during the await.
         is_here = self._open.pop(session_id, None) is known
@@ -116,7 +114,6 @@ class OpenSessions:
         """
         is_held = self._is_open(session)
         if is_held:
-            self._resting.discard(session)
             is_unwritten = partial(self._is_unwritten, session)
             async with self._leases.upgraded(self._lease_of[session], is_unwritten) as is_held:
                 if is_held and self._is_open(session):
@@ -189,7 +186,6 @@ class OpenSessions:
             )
 
     async def _upgrade(self, session: Session) -> bool:
-        self._resting.discard(session)
         lease = self._lease_of[session]
         return await self._leases.upgrade(lease, partial(self._is_unwritten, session))
 
@@ -204,8 +200,7 @@ class OpenSessions:
 
     async def _renew_leases(self) -> None:
         while True:
-            await self._clock.sleep(RENEW_S)
-            self._resting &= set(self._open.values())
+            await self._clock.sleep(_RENEW_S)
             for session in list(self._open.values()):
                 # It may have been closed or reopened during the awaits.
                 if self._is_open(session):
@@ -213,13 +208,9 @@ class OpenSessions:
 
     async def _renew(self, session: Session) -> None:
         is_unwritten = partial(self._is_unwritten, session)
-        lease, works = self._lease_of[session], session.is_busy and not session.is_cut_off
-        hold = self._leases.upgrade if works and lease.is_loose else self._leases.renew
         try:
-            is_held = await hold(lease, is_unwritten)
-            if is_held:
-                await self._rested(session, lease)
-            elif self._is_open(session):
+            is_held = await self._leases.renew(self._lease_of[session], is_unwritten)
+            if not is_held and self._is_open(session):
                 _log.warning("another agent-ls took over session %s", session.id)
                 task = asyncio.create_task(self._taken(session))
                 self._leaving.add(task)
@@ -229,16 +220,6 @@ class OpenSessions:
         except Exception as error:
             # Go on: the others' leases expire within a minute.
             _log.error("could not renew the lease on %s", session.id, exc_info=error)
-
-    async def _rested(self, session: Session, lease: Lease) -> None:
-        """Let others take a session that was not used between two renewals."""
-        is_needed = session.is_busy or session.has_background or not session.review.is_settled
-        if is_needed or not session.state.turns:
-            self._resting.discard(session)
-            return
-        if session in self._resting:
-            await self._leases.loosen(lease)
-        self._resting.add(session)
 
     def _left(self, task: asyncio.Task[None]) -> None:
         self._leaving.discard(task)

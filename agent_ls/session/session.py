@@ -122,11 +122,6 @@ class Session:
         """Say whether it takes nothing any more; opened again, it continues from the store."""
         return self._runner.is_closed or self._recorder.is_halted
 
-    @property
-    def has_background(self) -> bool:
-        """Say whether a program goes on in the background."""
-        return any(one.ended is None for one in self.state.background.values())
-
     def follow(self, reader: EventListener) -> None:
         """Pass every later event to ``reader``."""
         self._recorder.follow(reader)

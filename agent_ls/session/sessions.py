@@ -245,10 +245,6 @@ class Sessions:
         if known is not None and known.is_busy and not known.is_cut_off:
             raise StoreError(f"session {session_id} works right now; stop it, then delete it")
         async with self._opening:
-            if not await self._leases.is_free(session_id, to_look=True):
-                raise StoreError(
-                    f"session {session_id} is open in another agent-ls; close it there"
-                )
             await self._open.drop(session_id)
             # A dead process may still hold it.
             await self._leases.release(await self._leases.take(session_id))

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -536,23 +537,29 @@ async def test_arrows_choose_an_answer_and_enter_gives_it(folder: Path) -> None:
         await terminal.until("reject every edit")
         # Enter alone decides nothing.
         terminal.type("\r")
-        # Up comes to the last key, and Down twice over none to the first.
+        await asyncio.sleep(1)
+        # Up comes to the last key, which is chosen no more when it was pressed.
         terminal.type("\x1b[A\r")
         await terminal.until("Change it with /mode")
+        terminal.type("\r")
         assert "a - b" in (folder / "calc.py").read_text()
-        terminal.type("\x1b[B\x1b[B\r")
+        terminal.type("\x1b[B\r")
         await terminal.until("Well.")
         assert await left(terminal) == 0
     assert "a + b" in (folder / "calc.py").read_text()
 
 
 async def test_a_prompt_of_several_lines_with_a_pasted_image_comes_back(folder: Path) -> None:
-    desktop = folder.parent / "bin/xclip"
-    desktop.parent.mkdir()
-    (folder.parent / "shot.png").write_bytes(image(size=(80, 60)))
-    desktop.write_text(f"#!/bin/sh\nexec cat {folder.parent}/shot.png\n")
-    desktop.chmod(0o755)
-    variables = {"PATH": f"{desktop.parent}:{os.environ['PATH']}", "DISPLAY": ":9"}
+    shot, digest = folder.parent / "shot.png", sha256(image(size=(80, 60))).hexdigest()[:6]
+    shot.write_bytes(image(size=(80, 60)))
+    # One of the workspace is not started.
+    for program, does in ((folder.parent / "bin/xclip", f"cat {shot}"), (folder / "xclip", "yes")):
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(f"#!/bin/sh\nexec {does}\n")
+        program.chmod(0o755)
+    path = f"{folder}:{folder.parent}/bin:{os.environ['PATH']}"
+    pasted = f"[image clipboard-{digest} 80x60]"
+    variables = {"PATH": path, "DISPLAY": ":9"}
     scenario = '[[answer]]\ntext = "Seen."\n[[answer]]\ntext = "Again."\n'
     async with (
         scripted(scenario) as model,
@@ -566,21 +573,23 @@ async def test_a_prompt_of_several_lines_with_a_pasted_image_comes_back(folder: 
         terminal.type("\x1b\rthree\nWhat is ")
         await terminal.until("> one two three What is")
         terminal.type("\x16")
-        await terminal.until("[image clipboard-1 80x60]")
+        await terminal.until(pasted)
         terminal.type("?\r")
         await terminal.until("Seen.")
-        said = "one\ntwo\nthree\nWhat is [image clipboard-1 80x60] ?"
+        said = f"one\ntwo\nthree\nWhat is {pasted} ?"
         assert model.requests[0].first_user_text.strip() == said
         assert len(model.requests[0].images) == 1
         await terminal.until("✓ Done")
         terminal.type("\x1b[A")
-        await terminal.until("[image clipboard-1 80x60] ?", times=2)
+        await terminal.until(f"{pasted} ?", times=2)
         terminal.type("\r")
         await terminal.until("Again.")
         assert model.requests[1].conversation.count(said) == 2
-        (folder.parent / "shot.png").unlink()
+        shot.unlink()
         terminal.type("\x16")
-        await terminal.until("agent-ls: The clipboard could not be read")
+        await terminal.until("agent-ls: There is no image in the clipboard.")
+        await say(terminal, "And [image clipboard-00ff00 9x9]?")
+        await terminal.until("[image clipboard-00ff00 9x9] is of an earlier conversation")
         terminal.type("/cos")
         await terminal.until("what this session has used")
         terminal.type("\t")

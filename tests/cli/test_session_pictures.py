@@ -2,7 +2,9 @@
 
 They are drawn when they are asked for:
 
-SESSION_PICTURES=docs pytest tests/cli/test_session_pictures.py
+SESSION_PICTURES=/tmp pytest tests/cli/test_session_pictures.py
+
+Those of the pages are ``approval-120-dark`` and ``done-120-light``.
 """
 
 from __future__ import annotations

@@ -80,9 +80,9 @@ def test_what_a_command_prints_is_shown_while_it_runs() -> None:
     for one in stored(ev.Answered(step_id="stp_1", message=message), started(runs)):
         log.on_event(one)
     before = stream.tell()
-    log.on_ephemeral("ses_1", ev.CallOutputStreamed("cal_1", "one\n\x1b[2Jtwo\n"))
+    log.on_ephemeral("ses_1", ev.CallOutputStreamed("cal_1", "one\n10%\r\x1b[2Jtwo\n\n  set in\n"))
     log.on_ephemeral("ses_1", ev.CallOutputStreamed("cal_2", "hidden\n"))
-    assert stream.getvalue()[before:].splitlines() == ["      one", "      \\x1b[2Jtwo"]
+    assert stream.getvalue()[before:].splitlines() == ["      one", "      two", "        set in"]
 
 
 READ, EDIT = (

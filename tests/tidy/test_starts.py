@@ -30,6 +30,7 @@ STARTS = {
     "batch/git.py git": GIT,
     "checkers/process.py _run": VIEW,
     "checkers/process.py start_server": VIEW,
+    "cli/chat/clipboard.py _printed": NO_VIEW,
     "cli/demo.py _start_scripted": OURS,
     "cli/forked_runs.py _forked": OURS,
     "cli/report.py _open": BROWSER,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import re
 import signal
 import sys
 from collections.abc import Awaitable, Callable
@@ -12,6 +13,7 @@ from functools import partial
 from rich.cells import cell_len
 
 from agent_ls.assembly import open_disk_workspace, open_sessions
+from agent_ls.cli.chat.clipboard import copied_image
 from agent_ls.cli.chat.completing import PromptCompleter
 from agent_ls.cli.chat.face import Face, leave_on_hang_up, logged
 from agent_ls.cli.chat.folder_name import short_folder
@@ -32,12 +34,13 @@ from agent_ls.domain.shipped_commands import OWN_PREFIX, SHIPPED
 from agent_ls.domain.stops import EXIT_CANCELLED
 from agent_ls.lsp.conversation.mentions import FileNames
 from agent_ls.observers.report.words import money, tokens
-from agent_ls.pictures.reading import copied_image
 from agent_ls.safety.text import visible_line
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
 from agent_ls.settings import chosen_budget_usd
 
+_PASTED = re.compile(r"\[image clipboard-[0-9a-f]+ \d+x\d+\]")
+"""What stands for a pasted image in a prompt."""
 _MODES = (Mode.ASK, Mode.ACCEPT_EDITS, Mode.PLAN)
 """Those that Shift-Tab goes through; what runs nearly everything is named in full."""
 _NO_GOAL = (
@@ -127,7 +130,6 @@ def _key(talk: Talk, act: Callable[[], Awaitable[None]]) -> Callable[[], None]:
 
 
 async def _next_mode(talk: Talk) -> None:
-    await _hold(talk)
     mode = talk.session.state.mode
     at = _MODES.index(mode) if mode in _MODES else -1
     await change_mode(talk, _MODES[(at + 1) % len(_MODES)])
@@ -135,7 +137,9 @@ async def _next_mode(talk: Talk) -> None:
 
 async def _paste_image(talk: Talk, screen: Screen) -> None:
     """Insert what stands for the image in the clipboard, which goes along with it."""
-    image = await copied_image(f"clipboard-{len(talk.images) + 1}")
+    image = await copied_image([root.path for root in talk.workspace.roots])
+    if screen.is_asking:
+        raise AgentLsError("an answer takes no image; paste it again behind it")
     talk.images[image.words] = image
     screen.insert(f"{image.words} ")
 
@@ -194,8 +198,10 @@ async def say(talk: Talk, text: str, *, waits: bool = False) -> None:
     Errors: ``AgentLsError`` when they cannot be sent.
     """
     call = called_in(text)
-    if call is None or call[0] not in OF_NO_SESSION:
-        await _hold(talk)
+    if talk.session.is_closed and (call is None or call[0] not in OF_NO_SESSION):
+        # Another process went on with it meanwhile, or it made room.
+        talk.session = await talk.sessions.open(talk.session.id)
+        await talk.face.put(talk.session)
     if call is not None and await run_command(talk, *call):
         return
     if call is not None and call[0] not in BUILT_IN:
@@ -204,16 +210,11 @@ async def say(talk: Talk, text: str, *, waits: bool = False) -> None:
         raise AgentLsError(_NO_GOAL)
     prompt, goal = split_goal(text)
     kind = "follow_up" if waits else "steer"
+    lost = next((one for one in _PASTED.findall(prompt) if one not in talk.images), None)
+    if lost is not None:
+        raise AgentLsError(f"{lost} is of an earlier conversation; paste it again, or take it out")
     images = [image for words, image in talk.images.items() if words in prompt]
     await talk.session.submit(prompt, goal=goal, when_busy=kind, images=images)
-
-
-async def _hold(talk: Talk) -> None:
-    """Hold the session; one that another process went on with meanwhile is loaded anew."""
-    session = await talk.sessions.open(talk.session.id)
-    if session is not talk.session:
-        talk.session = session
-        await talk.face.put(session)
 
 
 async def _check_command(talk: Talk, name: str) -> None:

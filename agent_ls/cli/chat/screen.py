@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -115,6 +116,8 @@ class Screen:
         """Whether what is typed now answers ``_ask``: it was begun after the question came."""
         self._chosen = ""
         """The key of ``_ask`` that Enter alone presses; empty: none."""
+        self._asked_s = 0.0
+        """When ``_ask`` came, by the monotonic clock."""
         self._is_warned = False
         """Whether the next Ctrl-C leaves."""
         self._waiting: list[str] = []
@@ -153,6 +156,11 @@ class Screen:
     def draft(self, text: str) -> None:
         self._buffer.text = text
         self._buffer.cursor_position = len(text)
+
+    @property
+    def is_asking(self) -> bool:
+        """Say whether something waits for an answer."""
+        return self._ask is not None
 
     def insert(self, text: str) -> None:
         """Insert a text where the cursor is."""
@@ -196,6 +204,7 @@ class Screen:
     def ask(self, ask: Ask | None) -> None:
         """Show what waits for an answer; None when nothing does any more."""
         self._ask, self._chosen = ask, ""
+        self._asked_s = time.monotonic()
         self._takes_answer = ask is not None and not self._buffer.text
         # What is asked about stands above the keys from the first frame on.
         self._print_waiting()
@@ -242,7 +251,7 @@ class Screen:
         text, ask = self._buffer.text or self._chosen, self._ask
         if ask is not None and self._takes_answer and not self.doing.is_command(text):
             self._buffer.reset()
-            self._takes_answer = True
+            self._takes_answer, self._chosen = True, ""
             if act := ask.keys.get(text):
                 act()
             else:
@@ -393,6 +402,9 @@ class Screen:
 
     def _choose(self, step: int) -> None:
         """Go so many keys on, of those that answer, and of none."""
+        if time.monotonic() - self._asked_s < _ALONE_S:
+            # Pressed before the user can have read it, as for an earlier prompt.
+            return
         letters = ["", *self._ask.keys] if self._ask else [""]
         at = letters.index(self._chosen) + step
         self._chosen = letters[at % len(letters)]

@@ -278,8 +278,9 @@ async def _background(talk: Talk, arguments: str) -> None:
     verb, _, named = arguments.partition(" ")
     if verb == "stop" and named:
         await talk.session.stop_background(named.strip())
-    elif verb:
-        talk.face.say(await talk.session.background_output(verb) or "It has printed nothing.")
+    elif arguments:
+        output = await talk.session.background_output(arguments.strip())
+        talk.face.say(output or "It has printed nothing.")
         return
     lines = [
         f"{name:<12} {'runs' if one.ended is None else one.ended.words}: {one.started.command}"
