@@ -396,6 +396,11 @@ class EditorSessions:
                     except AgentLsError as error:
                         _log.warning("%s does not follow %s: %s", session.id, names[0], error)
 
+    async def renames_followed(self) -> None:
+        """Wait for the renames that are being followed: an answer is about the new names."""
+        async with self._following:
+            pass
+
     async def _review(self, session_id: str) -> Session:
         session = await self.stored.open(session_id, to_look=True)
         if self._presenters.sessions.get(session_id) is session:

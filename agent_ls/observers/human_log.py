@@ -23,6 +23,7 @@ from agent_ls.domain.stops import PLAIN, STATUS_WORDS, TurnStatus
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.state.folding import findings_after, findings_renamed
 from agent_ls.observers.call_summary import short, summary_of
+from agent_ls.safety.secrets import mask
 from agent_ls.safety.text import plain_output, visible_line
 
 _RUNS = "run_command"
@@ -107,8 +108,9 @@ class HumanLog:
             call = self._turn.asked.get(piece.call_id)
             if call is not None and call.tool in (_RUNS, _DELEGATES):
                 lines = plain_output(piece.text).split("\n")
-                shown = [visible_line(one)[:_MAX_LIVE_CHARS].rstrip() for one in lines]
-                self._write([f"      {one}" for one in shown if one])
+                shown = [visible_line(mask(one))[:_MAX_LIVE_CHARS].rstrip() for one in lines]
+                # The sign keeps a line from being a command of what runs this, such as GitHub's.
+                self._write([f"      │ {one}" for one in shown if one])
 
     def go_on(self, session_id: str, events: Iterable[ev.StoredEvent]) -> None:
         """Log which turn resumes and which calls were interrupted, and restore its totals."""

@@ -246,9 +246,9 @@ class _Running:
             await _sweep(self.process, self._mark)
 
     async def discard(self) -> None:
-        """End all processes of a command for which nobody waits any more."""
+        """End all processes of a command for which nobody waits, also if cancelled meanwhile."""
         try:
-            await self.end()
+            await settled(self.end())
         finally:
             os.close(self.output)
             os.close(self._status)

@@ -82,7 +82,11 @@ def test_what_a_command_prints_is_shown_while_it_runs() -> None:
     before = stream.tell()
     log.on_ephemeral("ses_1", ev.CallOutputStreamed("cal_1", "one\n10%\r\x1b[2Jtwo\n\n  set in\n"))
     log.on_ephemeral("ses_1", ev.CallOutputStreamed("cal_2", "hidden\n"))
-    assert stream.getvalue()[before:].splitlines() == ["      one", "      two", "        set in"]
+    assert stream.getvalue()[before:].splitlines() == [
+        "      │ one",
+        "      │ two",
+        "      │   set in",
+    ]
 
 
 READ, EDIT = (

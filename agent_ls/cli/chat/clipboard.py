@@ -35,7 +35,9 @@ async def copied_image(folders: Sequence[Path]) -> PictureData:
     except TimeoutError:
         raise UnusableImage(f"The clipboard has not answered for {_LIMIT_S:.0f} s.") from None
     except OSError as error:
-        raise UnusableImage(f"{command[0]} could not be started: {error.strerror}.") from None
+        raise UnusableImage(
+            f"{command[0]} could not be started: {error.strerror or error}."
+        ) from None
     if not data:
         raise UnusableImage(
             "There is no image in the clipboard. A file is named by @ and its path."

@@ -249,6 +249,9 @@ class Screen:
     def _sent(self, *, waits: bool) -> None:
         """Take what is in the composer, as an answer or as a prompt."""
         text, ask = self._buffer.text or self._chosen, self._ask
+        if ask is not None and not text and self._has_just_come:
+            # Meant for what was asked before.
+            return
         if ask is not None and self._takes_answer and not self.doing.is_command(text):
             self._buffer.reset()
             self._takes_answer, self._chosen = True, ""
@@ -360,6 +363,11 @@ class Screen:
         return self.empty if self._ask is None else self._ask.hint
 
     @property
+    def _has_just_come(self) -> bool:
+        """Say whether what is asked came a moment ago."""
+        return time.monotonic() - self._asked_s < _ALONE_S
+
+    @property
     def _may_answer(self) -> bool:
         return self._ask is not None and self._takes_answer and not self._buffer.text
 
@@ -402,7 +410,7 @@ class Screen:
 
     def _choose(self, step: int) -> None:
         """Go so many keys on, of those that answer, and of none."""
-        if time.monotonic() - self._asked_s < _ALONE_S:
+        if self._has_just_come:
             # Pressed before the user can have read it, as for an earlier prompt.
             return
         letters = ["", *self._ask.keys] if self._ask else [""]

@@ -50,6 +50,7 @@ async def resolve_approval(
     """
     if asked.choice is None:
         raise needs_id(context.presenters, ApprovalRequest)
+    await context.sessions.renames_followed()
     if asked.text is not None:
         return await _amend(context, asked, asked.text)
     answer = ApprovalAnswer(
