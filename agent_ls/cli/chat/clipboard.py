@@ -56,7 +56,7 @@ def _command(folders: Sequence[Path]) -> list[str]:
 
 
 async def _printed(command: Sequence[str]) -> bytes:
-    """Return what a program prints, one byte more than an image may have at most."""
+    """Return what a program prints, until that is larger than an image may be."""
     kept = {name: os.environ[name] for name in _VARIABLES if name in os.environ}
     running = await start_piped(command, cwd=None, env={**kept, "PATH": child_path()})
     data = bytearray()
